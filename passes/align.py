@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -149,42 +147,34 @@ class Code:
         return sum(nops * counted.leaving(number - 1)[1] for number, nops in passed if number)
 
     @cached_property
-    def _blocks(self) -> list[int]:
-        """The numbers of instructions that branches lead to, or that stand behind a branch."""
-        behind = {n + 1 for n, (_, insn) in enumerate(self.items) if insn.op.flow is not Flow.NEXT}
-        return sorted({*self.heads(self.targets), *self.staying, *behind})
+    def passed_now(self) -> Mapping[int, int]:
+        """The nops that control passes through where the instructions stand, by the number of the
+        one behind them; none where others stood before them."""
+        return {} if self.reordered else dict(self.passed(self.places))
 
-    def block(self, number: int) -> int:
-        """The straight block of an instruction: what is in one is executed equally often."""
-        return bisect_right(self._blocks, number)
+    def spare(self, number: int, spare: int, used: int) -> int:
+        """The nops by which each way to an instruction that falls into the next one is shorter.
 
-    def passed_in_blocks(self, places: Sequence[int]) -> Counter[int]:
-        """The nops that control passes through, by the block that they are executed with."""
-        found: Counter[int] = Counter()
-        for number, nops in self.passed(places):
-            found[self.passing(number)] += nops
-        return found
-
-    def passing(self, number: int) -> int:
-        """The block of nops before an instruction: between a branch and another's target their own.
-
-        Behind a branch they are executed where it is not taken.
+        Before it stand `used`, where each way to those was shorter by `spare` and passed some.
         """
-        if number == 0 or self.items[number - 1][1].op.flow is Flow.NEXT:
-            return self.block(number - 1)
-        return -number if number in self._reached else self.block(number)
+        open_ways = number in self._reached or number in self.staying
+        return 0 if open_ways else spare + self.passed_now.get(number, 0) - used
 
     @cached_property
     def _reached(self) -> frozenset[int]:
         """The numbers of the instructions that branches lead to."""
         return frozenset(self.heads(self.targets))
 
-    @cached_property
-    def passed_now(self) -> Counter[int]:
-        """The same where the instructions stand; none where others stood before them."""
-        if self.reordered:
-            return Counter()
-        return self.passed_in_blocks(self.places)
+    def longer(self, places: Sequence[int]) -> bool:
+        """Whether some way passes through more nops where the instructions stand at some places."""
+        before, spare = dict(self.passed(places)), 0
+        for number in range(len(places)):
+            spare = spare if self.falls_in(number) else 0
+            used = before.get(number, 0)
+            if used > spare + self.passed_now.get(number, 0):
+                return True
+            spare = self.spare(number, spare, used)
+        return False
 
 
 def transfers(
@@ -373,8 +363,8 @@ class _ToBlocks:
 class _ToSectors:
     """To a boundary, and of short loops so that they stand in one sector; `nested` ones, too.
 
-    Nops that control passes through stand before a head where there are as many in the block
-    before it: a compiler has placed the loops that it knew to pay, and no way gets longer.
+    Nops that control passes through stand before a head where as many are gone from every way to
+    it: a compiler has placed the loops that it knew to pay, and no way gets longer.
     """
 
     code: Code
@@ -393,23 +383,30 @@ class _ToSectors:
 
     def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
         """Where a part's instructions stand, each head as soon as it may."""
-        code, at, new = self.code, part.start, list[int]()
+        code, at, new, spare = self.code, part.start, list[int](), 0
         for n in part.numbers:
+            passed, used = code.falls_in(n), 0
+            room = (spare if passed else 0) + code.passed_now.get(n, 0)
             if n in heads and n not in code.staying:
-                at += self._before(n, at, not heads[n].isdisjoint(code.loops))
+                used = self._before(n, at, not heads[n].isdisjoint(code.loops), room)
+            at += used
             new.append(at)
             at += code.size
+            spare = code.spare(n, spare if passed else 0, used // code.size if passed else 0)
         return new if at <= part.limit else None
 
-    def _before(self, number: int, at: int, is_loop: bool) -> int:
-        """The bytes to leave before an instruction that would stand at `at`."""
+    def _before(self, number: int, at: int, is_loop: bool, spare: int) -> int:
+        """The bytes to leave before an instruction that would stand at `at`.
+
+        Where control passes through, so many nops as are `spare`.
+        """
         code, sector = self.code, self.placing.sector.value
         passed = code.falls_in(number)
         if passed and not (is_loop and (self.nested or not code.inside(number))):
             return 0
         gap, length = -at % self.boundary, code.length(number)
         crosses = length <= sector < (at + gap) % sector + length
-        most = code.passed_now[code.passing(number)] * code.size if passed else sector
+        most = spare * code.size if passed else sector
         fit = (room for room in ((-at % sector,) if crosses else ()) + (gap,) if room <= most)
         return next(fit, 0)
 

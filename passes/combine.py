@@ -37,7 +37,8 @@ class Combine(OwnPass):
     After     extswsli r,x,n
               maddld r,a,b,c
               modud r,a,b                             where the divisor is shown to be none of those
-                                                      for which quotient and rest are undefined
+                                                      for which quotient and rest are undefined,
+                                                      perhaps by the branches before
               lxvx w,a,b    or lxv w,d(b)
               stxvx v,a,b   or stxv v,d(b)
               addi t,b,d; lwbrx r,0,t   or brw r,x
@@ -94,8 +95,10 @@ def _sites(matches: list[Match], chains: Chains, turned: Turned) -> Iterator[Sit
     own = [chains.site(match) for match in matches if chains.usable(match)]
     rewrites = (*accesses, *(rewrite for site in own for rewrite in site.proposals))
     reason = next((site.reason for site in own if site.reason), "" if own else _NO_ACCESS)
+    if any(not rewrite.conditional for rewrite in rewrites):
+        reason = ""
     if rewrites or own or matches[0].chain.reversal:
-        yield Site(matches[0].slot, matches[0].chain.kind, rewrites, "" if rewrites else reason)
+        yield Site(matches[0].slot, matches[0].chain.kind, rewrites, reason)
 
 
 _NO_ACCESS = "it is not loaded or stored here alone, and the CPU turns no bytes in registers"

@@ -75,8 +75,6 @@ class Chains:
     def site(self, match: Match) -> Site:
         """What may be done about a chain."""
         kind, free = match.chain.kind, self.free(match)
-        if not match.certain:
-            return Site(match.slot, kind, (), match.chain.unless)
         if any(self._is_spent(match, slot) for slot in match.slots - free - {match.slot}):
             return Site(match.slot, kind, (), READ)
         late, found = 0, list[Rewrite]()
@@ -88,13 +86,15 @@ class Chains:
             if waits <= 0:
                 changes = dict[int, Insn | None]({match.slot: None})
                 changes.update(zip(place, insns, strict=True))
+                ordered = tuple(sorted(changes.items(), key=_first))
+                conditional = not match.certain
                 found.append(
-                    Rewrite(
-                        match.slot, kind, tuple(sorted(changes.items(), key=_first)), match.slots
-                    )
+                    Rewrite(match.slot, kind, ordered, match.slots, conditional=conditional)
                 )
+        if found:
+            return Site(match.slot, kind, tuple(found), "" if match.certain else match.chain.unless)
         reason = f"the result would be there {counted(late, 'cycle')} later" if late > 0 else ""
-        return Site(match.slot, kind, tuple(found), "" if found else reason)
+        return Site(match.slot, kind, (), reason)
 
     def free(self, match: Match) -> set[int]:
         """The slots of a chain that nothing but its end needs."""

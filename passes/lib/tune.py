@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -16,7 +16,9 @@ from rewriter.core.code.dataflow import (
     Run,
     Trace,
     drop_dead,
+    going_on,
     inputs,
+    ranges,
     registers_of,
     run,
     written,
@@ -89,13 +91,18 @@ class Tuner:
     @property
     def unrelated(self) -> bool:
         """Whether there is a site that knowing more of the registers at the start may give."""
-        return any(one.site.reason in (UNRELATED, LOADED_BEFORE) for one in self._sites)
+        return any(
+            one.site.reason in (UNRELATED, LOADED_BEFORE)
+            or any(proposal.conditional for proposal in one.proposals)
+            for one in self._sites
+        )
 
     def tune(self, chosen: Chosen) -> Rewritten:
         """The superblock with all that is chosen and can be shown."""
         self.tuned = Rewritten(self.superblock, self.superblock.insns, self.facts)
         self._made: tuple[_Name, ...] = ()
         self.feeders = self.aligned = frozenset[int]()
+        self.conditional = False
         open_sites = self._sites
         while open_sites:
             # One rewrite may free the register that another needs: try the refused ones again.
@@ -127,6 +134,7 @@ class Tuner:
             tuned.slots, self._made = slots, made
             self.feeders |= proposal.feeders
             self.aligned |= proposal.aligned
+            self.conditional |= proposal.conditional
             return True
         tuned.refused.append(Refused(one.technique, site, reason))
         return False
@@ -291,6 +299,18 @@ class Tuner:
         trace = self.trace
         return list(accessed(self._original, trace.insns, self.target, trace.facts))
 
+    @cached_property
+    def _conditions(self) -> tuple[tuple[int, Term], ...]:
+        """What is known to hold in the original code: a slot, and a condition behind it."""
+        trace = self.trace
+        start = ranges(trace.table, trace.terms, trace.facts)
+        passed = (
+            (slot, condition)
+            for slot, state in trace.states.items()
+            for condition in going_on(trace.insns[slot], state)
+        )
+        return (*((INPUT, condition) for condition in start), *passed)
+
     def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
         trace, table = self.trace, self.target.table
         aligned = self.aligned | proposal.aligned
@@ -310,6 +330,7 @@ class Tuner:
         )
         shown = {slot: new.narrow[slot] for slot in sorted(aligned & new.narrow.keys())}
         shown = shown if ALIGNMENT in self.assume else {}
+        known = self._conditions if self.conditional or proposal.conditional else ()
         comparison = Comparison(self.prover, trace.terms, table.register_names)
         done = (*(a.rewrite for a in self.tuned.accepted), proposal)
         sites = {rewrite.result: rewrite.site for rewrite in done}
@@ -318,7 +339,7 @@ class Tuner:
             value = trace.value[sites[slot]] if slot in sites else None
             return () if value is None else (value,)
 
-        self._agree(comparison, new, shown, likely)
+        self._agree(comparison, new, shown, known, likely)
         if self.devices:
             others = accessed(new, slots, self.target, trace.facts)
             same_devices(comparison, self.target, self._accessed, others)
@@ -330,15 +351,18 @@ class Tuner:
         comparison: Comparison,
         new: Run,
         shown: Mapping[int, tuple[Term, int]],
+        known: Iterable[tuple[int, Term]],
         likely: Likely,
     ) -> None:
         """Shows that the states at all exits agree, or raises Different.
 
-        `shown` are accesses that something shows to be aligned, by slot: so they are behind it.
+        `shown` are accesses that something shows to be aligned, by slot: so they are behind it;
+        `known` are conditions, each behind a slot.
         """
         following, done = True, 0
         for slot, live in self.trace.exits:
             comparison.aligned = tuple(a for at, a in shown.items() if at <= slot)
+            comparison.known = tuple(condition for at, condition in known if at < slot)
             if following:
                 slots = range(done, slot + 1)
                 following = comparison.follow(self.trace.state, new, likely, slots)

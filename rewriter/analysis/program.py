@@ -19,8 +19,10 @@ from rewriter.analysis.reservations import locked_addresses, near_locks
 from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
 from rewriter.analysis.values.pointers import Again, Text, made_again
+from rewriter.analysis.values.ranges import ranges
 from rewriter.core.addresses import Addresses, Sides, addresses, contains, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
+from rewriter.core.code.dataflow import Fact
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
 from rewriter.core.code.nops import is_kept, kept, nops
 from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
@@ -114,8 +116,20 @@ class Program:
         """What is known of registers at each block of a function."""
         if function.start not in self._facts:
             self._facts.clear()  # who asks again asks at once
-            self._facts[function.start] = relations(self.graph, function, self._effects)
+            self._facts[function.start] = self._found(function)
         return self._facts[function.start]
+
+    def _found(self, function: Function) -> dict[int, Facts]:
+        """What registers are at each block, as far as is known, and the ranges they are in."""
+        found = relations(self.graph, function, self._effects)
+        comparing = self.target.comparing
+        if comparing is not None:
+            within = ranges(self.graph, function, self._effects, comparing)
+            for block, some in within.items():
+                facts = found.setdefault(block, {})
+                for register, one in some.items():
+                    facts[register] = facts.get(register, Fact(register, 0))._replace(within=one)
+        return found
 
     def needed(self, function: Function) -> liveness.Needed:
         """Which registers anything that is seen may come from, in a function."""

@@ -47,7 +47,8 @@ class Rewrite:
 
     `site` is the slot that names it; `kind` says which idiom; `feeders` are slots that may be
     dropped if nothing reads their results any more; `aligned` are slots whose access the idiom
-    shows to be naturally aligned.
+    shows to be naturally aligned; `conditional` says that it may be right only under what is known
+    where control comes to it.
     """
 
     site: int
@@ -55,6 +56,7 @@ class Rewrite:
     changes: tuple[tuple[int, Insn | None], ...]
     feeders: frozenset[int] = frozenset()
     aligned: frozenset[int] = frozenset()
+    conditional: bool = False
 
     @property
     def result(self) -> int:

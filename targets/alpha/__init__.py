@@ -105,6 +105,7 @@ class Alpha:
     hints: Hints | None = idioms
     whole_lines: WholeLines | None = whole_lines
     flushing = None
+    comparing = None
     resolving = None
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")

@@ -21,6 +21,7 @@ from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.idioms import (
     BitCounting,
     Combining,
+    Comparing,
     Completing,
     ConditionalMoves,
     Flushing,
@@ -67,6 +68,7 @@ from targets.ppc.image import (
     switches,
 )
 from targets.ppc.isa import opposites, table
+from targets.ppc.isa.comparisons import Comparisons
 from targets.ppc.isa.features import OLD, TM, baseline
 from targets.ppc.registers import CTR, FPR, LR, SP, THREAD, TOC, VRSAVE
 from targets.ppc.running import EMULATED
@@ -125,6 +127,7 @@ class Ppc:
         self.combining: Combining | None = Combinations(bits, byteorder)
         self.hints: Hints | None = Touches() if bits == 32 else None
         self.flushing: Flushing | None = Flushes(bits)
+        self.comparing: Comparing | None = Comparisons(bits)
         self.table: Table = self._rows
         self.tables = kernel_tables.tables(bits, byteorder)
         self.emulated = EMULATED.get((bits, byteorder))

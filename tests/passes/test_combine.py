@@ -84,6 +84,111 @@ FUNCTIONS: Mapping[str, Written] = {
         (),
         ("li r4,-1; nop; nop; modsd r3,r3,r4",),
     ),
+    "rest_tested": Written(
+        "cmpdi cr0,r4,0; beqlr cr0; divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        ("-; -; nop; nop; modud r3,r3,r4", "-; -; modud r3,r3,r4; nop; nop"),
+        (
+            *("-; nop; nop; nop; modud r3,r3,r4", "modud r3,r3,r4; -; -; nop; nop; nop"),
+            *("-; -; nop; nop; modud r3,r4,r4", "-; bnelr cr0; nop; nop; modud r3,r3,r4"),
+        ),
+    ),
+    "rest_tested_otherwise": Written(
+        "cmpdi cr0,r4,0; bnelr cr0; divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        (),
+        ("-; -; nop; nop; modud r3,r3,r4",),
+    ),
+    "rest_tested_by_half": Written(  # a word that is no zero is in a register that is none
+        "cmpwi cr0,r4,0; beqlr cr0; divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        ("-; -; nop; nop; modud r3,r3,r4",),
+        ("-; -; nop; nop; moduw r3,r3,r4",),
+    ),
+    "rest_of_half_tested": Written(  # the lower half may be zero where the register is not
+        "cmpdi cr0,r4,0; beqlr cr0; divwu r9,r3,r4; mullw r9,r9,r4; subf r3,r9,r3; "
+        "rldicl r3,r3,0,32",
+        (),
+        ("-; -; nop; nop; moduw r3,r3,r4; -",),
+    ),
+    "rest_of_another": Written(
+        "cmpdi cr0,r5,0; beqlr cr0; divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        (),
+        ("-; -; nop; nop; modud r3,r3,r4",),
+    ),
+    "rest_changed": Written(
+        "cmpdi cr0,r4,0; addi r4,r4,1; beqlr cr0; divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        (),
+        ("-; -; -; nop; nop; modud r3,r3,r4",),
+    ),
+    "rest_by_other_flags": Written(
+        "cmpdi cr0,r4,0; crxor eq,lt,gt; beqlr cr0; divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        (),
+        ("-; -; -; nop; nop; modud r3,r3,r4",),
+    ),
+    "rest_positive": Written(
+        "cmpdi cr0,r4,0; blelr cr0; divd r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        ("-; -; nop; nop; modsd r3,r3,r4",),
+        ("-; bltlr cr0; nop; nop; modsd r3,r3,r4", "-; -; nop; nop; modud r3,r3,r4"),
+    ),
+    "rest_not_positive": Written(  # the least number by -1 has no quotient
+        "cmpdi cr0,r4,0; beqlr cr0; divd r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        (),
+        ("-; -; nop; nop; modsd r3,r3,r4",),
+    ),
+    "rest_above": Written(
+        "cmpldi cr6,r4,1; blelr cr6; divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        ("-; -; nop; nop; modud r3,r3,r4",),
+        ("-; bltlr cr6; nop; modud r3,r3,r4; nop", "cmpldi cr6,r4,0; -; nop; modud r3,r3,r4; nop"),
+    ),
+    "rest_recorded": Written(
+        "or. r4,r5,r5; beqlr cr0; divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        ("-; -; nop; nop; modud r3,r3,r4",),
+        ("or r4,r5,r5; -; nop; nop; modud r3,r3,r4",),
+    ),
+    "rest_in_a_loop": Written(  # as Euclid's algorithm does it
+        "cmpdi cr0,r4,0; beqlr cr0; 1: divdu r9,r3,r4; mr r8,r4; mulld r4,r9,r4; subf r4,r4,r3; "
+        "mr r3,r8; cmpdi cr0,r4,0; bne cr0,1b",
+        ("-; -; nop; -; nop; modud r4,r3,r4; -; -; -",),
+        (
+            "-; -; nop; -; nop; modud r4,r3,r8; nop; -; -",
+            "-; -; nop; nop; nop; modud r4,r3,r4; -; -; -",
+        ),
+    ),
+    "rest_in_a_loop_not_tested": Written(  # where control first comes to it
+        "nop; nop; 1: divdu r9,r3,r4; mr r8,r4; mulld r4,r9,r4; subf r4,r4,r3; "
+        "mr r3,r8; cmpdi cr0,r4,0; bne cr0,1b",
+        (),
+        ("-; -; nop; -; nop; modud r4,r3,r4; -; -; -",),
+    ),
+    "rest_in_a_loop_tested_before": Written(  # what is new in each pass
+        "cmpdi cr0,r4,0; beqlr cr0; 1: divdu r9,r3,r4; mulld r9,r9,r4; subf r9,r9,r3; "
+        "addi r4,r4,-1; cmpdi cr0,r9,0; mr r3,r9; bne cr0,1b",
+        (),
+        ("-; -; nop; nop; modud r9,r3,r4; -; -; -; -",),
+    ),
+    "rest_of_what_stays": Written(
+        "cmpldi cr0,r4,1; blelr cr0; 1: divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3; "
+        "addi r3,r3,-7; cmpdi cr0,r3,0; bne cr0,1b",
+        ("-; -; nop; nop; modud r3,r3,r4; -; -; -",),
+        ("cmpldi cr0,r4,0; bltlr cr0; nop; nop; modud r3,r3,r4; -; -; -",),
+    ),
+    "rest_where_ways_meet": Written(
+        "cmpdi cr0,r5,0; beq cr0,1f; cmpdi cr0,r4,0; beqlr cr0; 1: divdu r9,r3,r4; mulld r9,r9,r4; "
+        "subf r3,r9,r3",
+        (),
+        ("-; -; -; -; nop; nop; modud r3,r3,r4",),
+    ),
+    "rest_where_tested_ways_meet": Written(
+        "cmpdi cr0,r5,0; beq cr0,1f; cmpdi cr0,r4,0; beqlr cr0; b 2f; 1: cmpdi cr0,r4,5; "
+        "bltlr cr0; 2: divdu r9,r3,r4; mulld r9,r9,r4; subf r3,r9,r3",
+        ("-; -; -; -; -; -; -; nop; nop; modud r3,r3,r4",),
+        ("-; -; -; -; -; cmpdi cr0,r4,0; -; nop; nop; modud r3,r3,r4",),
+    ),
+    "rest_behind_a_call": Written(  # which may change what was tested
+        "mflr r11; cmpdi cr0,r4,0; beqlr cr0; bl rest_called; divdu r9,r3,r4; mulld r9,r9,r4; "
+        "subf r3,r9,r3; mtlr r11",
+        (),
+        ("-; -; -; -; nop; nop; modud r3,r3,r4; -",),
+    ),
+    "rest_called": Written("mr r4,r5; nop", (), ()),
     "load": Written(
         "addi r9,r3,32; lxvd2x vs34,0,r9; xxpermdi vs34,vs34,vs34,2",
         ("nop; lxv vs34,32(r3); nop", "addi r9,r3,32; nop; lxvx vs34,0,r9"),
@@ -167,6 +272,14 @@ def _stem(path: Path) -> str:
 MADE = {
     "shift": "extswsli", "product": "maddld", "rest_of_ten": "modud", "load": "lxv",
     "load_behind": "lxv", "store": "stxvx", "reversed": "lwbrx", "reversed_store": "stwbrx",
+    **dict.fromkeys(
+        (
+            *("rest_tested", "rest_tested_by_half", "rest_above", "rest_recorded"),
+            *("rest_in_a_loop", "rest_of_what_stays", "rest_where_tested_ways_meet"),
+        ),
+        "modud",
+    ),
+    "rest_positive": "modsd",
     "flag": "setbc", "shift_recorded": "extswsli", "behind_a_call": "extswsli",
 }  # fmt: skip
 """What the pass writes for POWER10 in some functions; in the others nothing."""

@@ -1,6 +1,7 @@
 """What registers hold, as far as the text shows it.
 
 memory    Registers that hold addresses of memory, where no device is
+ranges    Ranges that registers are in at every block of a function, by the branches before it
 pointers  Calls behind which the register for shared data holds already what is put there again
 spills    Places of a function's own frame that hold addresses of memory
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import Reg
 from rewriter.core.isa.table import Table
 from rewriter.core.masks import bits
@@ -24,17 +24,26 @@ def registers_of(mask: int) -> tuple[Reg, ...]:
     return tuple(map(Reg, bits(mask)))
 
 
+class Range(NamedTuple):
+    """That the lowest `bits` of a register, without a sign, are a number from `least` to `most`."""
+
+    bits: int
+    least: int
+    most: int
+
+
 class Fact(NamedTuple):
     """What is known of a register: it is `base`, another register, plus `distance`.
 
     With `cell` it is what the cell of memory holds in which that place is; with `bits` it is its
-    own base, and no bit above so many is set.
+    own base, and no bit above so many is set.  Whatever else it is, it is `within` a range.
     """
 
     base: int
     distance: int
     cell: bool = False
     bits: int | None = None
+    within: Range | None = None
 
 
 Facts = Mapping[int, Fact]
@@ -42,10 +51,13 @@ Facts = Mapping[int, Fact]
 
 
 def machine(table: Table, terms: Terms, facts: Facts | None = None) -> Symbolic:
-    """A symbolic machine of the table's registers in an unknown state, but for the facts."""
+    """A symbolic machine of the table's registers in an unknown state, but for the facts.
+
+    Ranges are left out: `ranges` says them as conditions.
+    """
     reading = Symbolic if table.aligned else Unaligned
     state = reading(terms, table.constants, table.byteorder)
-    for register, (base, distance, cell, most) in (facts or {}).items():
+    for register, (base, distance, cell, most, _) in (facts or {}).items():
         value = state.get(Reg(base)) + terms.const(distance)
         if cell:
             value = terms.load(state.memory, terms.and_(value, terms.const(-table.cell)))
@@ -53,6 +65,26 @@ def machine(table: Table, terms: Terms, facts: Facts | None = None) -> Symbolic:
             value = terms.and_(value, terms.const((1 << most) - 1))
         state.registers[register] = value
     return state
+
+
+def ranges(table: Table, terms: Terms, facts: Facts) -> Iterator[Term]:
+    """The conditions that registers are within their ranges, at the start of a run."""
+    state = machine(table, terms, facts)
+    for register, fact in facts.items():
+        if fact.within is not None:
+            bits, least, most = fact.within
+            number = terms.and_(state.get(Reg(register)), terms.const((1 << bits) - 1))
+            for too_far in (
+                terms.ult(number, terms.const(least)),
+                terms.ult(terms.const(most), number),
+            ):
+                yield terms.bnot(too_far)
+
+
+def going_on(insn: Insn, state: Symbolic) -> Iterator[Term]:
+    """The condition under which control passes a transfer that else leads away for good."""
+    if insn.op.flow in (Flow.BRANCH, Flow.RETURN_IF) and state.control is not None:
+        yield state.terms.bnot(state.control[0])
 
 
 def reached(

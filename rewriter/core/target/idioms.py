@@ -396,6 +396,34 @@ class WholeLines(Protocol):
         ...
 
 
+class Compared(NamedTuple):
+    """A comparison of a register's lowest `bits` with a number: `flags` hold how it came out.
+
+    With `signed` both are read with a sign.
+    """
+
+    flags: int
+    register: int
+    bits: int
+    signed: bool
+    number: int
+
+
+class Comparing(Protocol):
+    """The capability `comparing`: branches by how a register compared with a number."""
+
+    def compared(self, insn: Insn) -> Compared | None:
+        """What an instruction compares; of one with a result that it compares: that result."""
+        ...
+
+    def asked(self, insn: Insn) -> tuple[int, frozenset[int]] | None:
+        """The flags by which alone a branch goes, and the orders at which it is taken.
+
+        An order is -1 where the register was less, 0 where it was equal, 1 where it was greater.
+        """
+        ...
+
+
 class Flushing(Protocol):
     """The capability `flushing`: blocks of caches are written back and forgotten one by one.
 

@@ -27,6 +27,7 @@ from rewriter.core.target.ident import Ident
 from rewriter.core.target.idioms import (
     BitCounting,
     Combining,
+    Comparing,
     Completing,
     ConditionalMoves,
     Flushing,
@@ -440,6 +441,11 @@ class Sequential(Target, Protocol):
     @property
     def whole_lines(self) -> WholeLines | None:
         """Lines that will be stored, which memory need not be asked for."""
+        ...
+
+    @property
+    def comparing(self) -> Comparing | None:
+        """Branches by how a register compared with a number."""
         ...
 
     @property

@@ -31,7 +31,7 @@ _CANDIDATES = 3
 
 
 def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
-    """Old values that agree with the new one on random inputs."""
+    """Old values that agree with the new one on random inputs for which all that is known holds."""
     known = {term.number for term in old}
     by_number: dict[int, dict[Term, None]] = {}
     terms = comparison.terms
@@ -46,7 +46,7 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
                 for reading in (term, terms.unsigned(term)):
                     by_number.setdefault(signatures.on_one(reading), {})[reading] = None
         near = by_number.get(signatures.on_one(value), ())
-        same = (one for one in near if signatures.of(one) == signatures.of(value))
+        same = (one for one in near if not signatures.differ(one, value, comparison.known))
         return islice(same, _CANDIDATES)
 
     return likely
@@ -65,13 +65,15 @@ class Comparison:
     """Compares a new run with an old one, over one store of terms.
 
     `names` are register names for messages; `aligned` are accesses of the new run, address and
-    size in bytes, that something shows to be naturally aligned.
+    size in bytes, that something shows to be naturally aligned; `known` are conditions that hold
+    wherever the old run comes to what is compared.
     """
 
     prover: Prover
     terms: Terms
     names: tuple[str, ...]
     aligned: tuple[tuple[Term, int], ...] = ()
+    known: tuple[Term, ...] = ()
     patterns: set[str] = field(default_factory=set)
     _natural: tuple[tuple[Term, int], ...] = ()
     _alias: dict[int, Term] = field(default_factory=dict)
@@ -156,6 +158,8 @@ class Comparison:
         grade, key = self.prover.equal(old, new)
         if grade is not Grade.PROVED and (self.aligned or self._natural):
             grade, key = self.prover.equal(old, new, self._assumed())
+        if grade is not Grade.PROVED and self.known:
+            grade, key = self.prover.equal(old, new, self.known)
         if grade is not Grade.PROVED:
             raise Different(f"{what} differs: {old} became {new}"[:300], grade)
         if key:

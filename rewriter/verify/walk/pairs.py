@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import ALIGNMENT, LOADS
-from rewriter.core.code.dataflow import Facts, Run, run
+from rewriter.core.code.dataflow import Facts, Run, going_on, ranges, run
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.code.shadows import unlike_twice
 from rewriter.core.edit import Evidence, Grade
@@ -202,6 +202,7 @@ class Pairs:
             if LOADS not in self.program.assume:
                 ways = (before, old.insns[: slot + 1]), (after, new.insns[: other + 1])
                 same_accesses(comparison, self.target, *ways)
+            stages.leave(slot)
         same_sides(comparison, self.target, *sides, facts)
         assumed = matching.finish()
         evidence = comparison.evidence()
@@ -337,6 +338,8 @@ class _Stages:
 
     def __post_init__(self) -> None:
         self._done, self._following = 0, True
+        terms = self.comparison.terms
+        self.comparison.known = tuple(ranges(self.pairs.target.table, terms, self.facts))
         self._likely = agreeing(self.old[0].values, self.comparison)
 
     def follow(self, last: int) -> None:
@@ -356,6 +359,22 @@ class _Stages:
         if self.pairs.program.is_kernel:
             self._same_devices(slot, other)
         comparison.aligned = self._aligned(slot, other)
+
+    def leave(self, slot: int) -> None:
+        """Goes on behind an exit of the old code: what its transfer asks for did not hold.
+
+        Not where accesses are looked at once more behind the end, as those before the exit are.
+        """
+        run, segment = self.old
+        if self._once:
+            self.comparison.known += (*going_on(segment.insns[slot], run.exits[slot]),)
+
+    @cached_property
+    def _once(self) -> bool:
+        """Whether nothing is asked behind the end: no access may fault, and the stack stays."""
+        segments, target = (self.old[1], self.new[1]), self.pairs.target
+        defs = (mask for segment in segments for mask in segment.defs)
+        return not any(s.fixups for s in segments) and not any(d >> target.stack & 1 for d in defs)
 
     def _aligned(self, slot: int, other: int) -> tuple[tuple[Term, int], ...]:
         if ALIGNMENT not in self.pairs.program.assume:

@@ -2,6 +2,7 @@
 
 `table` here is the door.
 
+comparisons  Comparisons of a register with a number, and branches that go by them
 control   Rows: branches, the condition register, traps
 decimal   Rows: decimal floating point
 families  Rows that differ only in their name and opcode, from a table of those

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rewriter.core.isa.instruction import Does
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.machine import Machine, Value
-from targets.ppc.registers import CA, CR, EQ, GT, LT, OV, SO
+from targets.ppc.registers import CA, CR, EQ, GT, LT, OV, SO, UN
 
 Unary = Callable[[Machine, Value], Value]
 Binary = Callable[[Machine, Value, Value], Value]
@@ -62,7 +62,7 @@ def word_only(m: Machine, name: str, value: Value, *sources: Value) -> Value:
 def ordered(m: Machine, less: Value, equal: Value) -> Value:
     """A field of the condition register, from two conditions and SO."""
     found = m.ite(less, m.const(LT), m.ite(equal, m.const(EQ), m.const(GT)))
-    return found | m.get(SO)
+    return found | m.get(SO) & m.const(UN)
 
 
 def record(m: Machine, result: Value) -> None:

@@ -84,7 +84,7 @@ class Toy:
     bundling = emulated = boots = bit_counting = combining = testing = joining = hints = (
         resolving
     ) = None
-    conditional_moves = inverting = completing = whole_lines = flushing = None
+    conditional_moves = inverting = completing = whole_lines = flushing = comparing = None
     shared_data = known_memory = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
