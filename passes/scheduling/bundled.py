@@ -42,21 +42,28 @@ def schedule(region: Superblock, target: Scheduling) -> Outcome:
     in parts between them.
     """
     whole = _scheduled(region, target)
-    if not region.exits or not (whole.reason or _is_later(region, whole, target)):
+    if not region.exits or not (whole.reason or is_later(region, whole, target)):
         return whole
     ends = sorted({(at // target.bundle + 1) * target.bundle for at in region.exits})
     return _scheduled(replace(region, exits={}, cuts=tuple(ends)), target)
 
 
-def _is_later(region: Superblock, outcome: Outcome, target: Scheduling) -> bool:
+def is_later(region: Superblock, outcome: Outcome, target: Scheduling) -> bool:
     """Whether control comes to one of the exits in more cycles than before."""
-    old = {slot.address: n for n, slot in enumerate(region.slots)}
     new = {was: n for n, was in enumerate(outcome.origins) if was is not None}
     return any(
-        target.cycles(_through(outcome.slots, new[at], target))
-        > target.cycles(_through(region.slots, old[at], target))
-        for at in region.exits
+        target.cycles(_through(outcome.slots, new[at], target)) > cycles
+        for at, cycles in reached(region, target).items()
     )
+
+
+def reached(region: Superblock, target: Scheduling) -> dict[int, int]:
+    """In how many cycles control comes through each of the exits, by its address."""
+    return {
+        slot.address: target.cycles(_through(region.slots, number, target))
+        for number, slot in enumerate(region.slots)
+        if slot.address in region.exits
+    }
 
 
 def _through(slots: Sequence[Slot], number: int, target: Scheduling) -> Sequence[Slot]:
@@ -165,12 +172,16 @@ def _arranged(
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
 
 
+class MustStay(ValueError):
+    """Some of a region keeps its place, so that it is no problem for a solver."""
+
+
 def part_of(region: Superblock, target: Scheduling) -> tuple[Part, Values]:
     """A whole region, to be arranged, and its values, of which as many may live at a time as there
-    are registers; ValueError if some of it must stay."""
+    are registers; raises MustStay."""
     parts = list(_parts(region, target))
     if len(parts) > 1 or parts[0][0]:
-        raise ValueError(f"{region.slots[0].address:#x}: some of the region must stay as it is")
+        raise MustStay(f"{region.slots[0].address:#x}: some of the region must stay as it is")
     numbers = [n for n, s in enumerate(region.slots) if not target.facts(s.insn).is_nop]
     read = region.live, region.exits
     part, values = _with_values(region.slots, numbers, region.joined, read, target)

@@ -9,7 +9,7 @@ with the cycles that it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -48,14 +48,18 @@ def within(
     most: int,
     near: Sequence[int],
     apart: Groups,
+    latest: Mapping[int, int],
     effort: float = EFFORT,
 ) -> tuple[int, ...] | None:
     """Cycles of which there are at most `most`, for the registers that the part allows.
 
-    `near` is where to begin to look; instructions of a set of `apart` do not all share a cycle.
+    `near` is where to begin to look; instructions of a set of `apart` do not all share a cycle,
+    and those of `latest`, by number, issue in no later cycle.
     """
     problem = _Problem(part, limits, most)
     problem.live()
+    for number, cycle in latest.items():
+        problem.model.add(problem.time[number] <= cycle)
     problem.separate(apart)
     for time, cycle in zip(problem.time, near, strict=True):
         problem.model.add_hint(time, cycle)

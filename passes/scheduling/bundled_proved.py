@@ -1,15 +1,16 @@
 """The best order of a straight region, with a bound that no order can beat.
 
 The bound is that of the exact scheduler with registers for any number of values.  Then it is asked
-for cycles within the bound that need no more registers than there are, and what it finds is made
-into bundles; instructions that do not issue together after all are kept apart the next time.
+for cycles, from the bound upwards, that need no more registers than there are and come to no exit
+later than the region as it is.  What it finds is made into bundles; instructions that do not issue
+together after all are kept apart the next time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from passes.scheduling.bundled import Outcome, counted, part_of, schedule
+from passes.scheduling.bundled import Outcome, counted, is_later, part_of, reached, schedule
 from passes.scheduling.bundled_exact import EFFORT, least, within
 from passes.scheduling.renaming import Values
 from rewriter.core import plural
@@ -38,19 +39,21 @@ class Proved:
 def prove(region: Superblock, target: Exact, effort: float = EFFORT) -> Proved:
     """The region in as few cycles as are found, and the bound.
 
-    ValueError if an instruction of it must stay where it is.
+    MustStay if an instruction of it must stay where it is.
     """
     outcome = schedule(region, target)
     best = Proved(outcome, target.cycles(outcome.slots), 0)
     part, values = part_of(region, target)
     bound = least(part, target, best.cycles, effort)
     best = replace(best, least=min(bound.least, best.cycles))
+    if bound.cycles is None:
+        return best
     apart: list[tuple[int, ...]] = []
-    most = best.least
+    latest, most = _latest(part, region, target), best.least
     for _ in range(_QUESTIONS):
-        if most >= best.cycles or bound.cycles is None:
+        if most >= best.cycles:
             break
-        cycles = within(part, target, most, bound.cycles, apart, effort)
+        cycles = within(part, target, most, bound.cycles, apart, latest, effort)
         found = target.in_cycles(part, cycles) if cycles is not None else None
         if isinstance(found, list):
             apart += found
@@ -59,6 +62,13 @@ def prove(region: Superblock, target: Exact, effort: float = EFFORT) -> Proved:
         if found is not None:
             best = _better(best, _settled(part, values, found), region, target)
     return best
+
+
+def _latest(part: Part, region: Superblock, target: Exact) -> dict[int, int]:
+    """The cycle in which each exit issues at the latest, so that control comes to none later."""
+    cycles = reached(region, target)
+    numbers = {slot.address: number for number, slot in enumerate(part.slots)}
+    return {numbers[address]: count - 1 for address, count in cycles.items()}
 
 
 Code = tuple[tuple[Slot, ...], tuple[int | None, ...]]
@@ -75,10 +85,11 @@ def _settled(part: Part, values: Values, found: Arranged) -> Code | None:
 def _better(best: Proved, code: Code | None, region: Superblock, target: Exact) -> Proved:
     if code is None or counted(code[0], target) > counted(region.slots, target):
         return best
-    cycles = target.cycles(code[0])
-    if cycles >= best.cycles:
+    before, cycles = target.cycles(region.slots), target.cycles(code[0])
+    outcome = Outcome(_retargeted(code, target), code[1], cycles=(before, cycles))
+    if cycles >= best.cycles or is_later(region, outcome, target):
         return best
-    return Proved(Outcome(_retargeted(code, target), code[1]), cycles, best.least)
+    return Proved(outcome, cycles, best.least)
 
 
 def _retargeted(code: Code, target: Exact) -> tuple[Slot, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.api import host
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.capability import needed
 
 if TYPE_CHECKING:
     from passes.lib.steps import Pass
@@ -42,6 +43,7 @@ class Wanted:
     debug: str = "keep"
     assume: str = "all"
     min_gain: float | None = None
+    exact: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Chosen:
         """The options as the manifest keeps them: what was used, not how it was spelled."""
         kept = dataclasses.asdict(self.options)
         del kept["cycles"]  # what is reported, not what is done
+        if not self.options.exact:
+            del kept["exact"]
         kept = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in kept.items()}
         return {"tune": self.tune} | {
             k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()
@@ -65,7 +69,11 @@ class Chosen:
 
 def check(wanted: Wanted) -> None:
     """Refuse what is wrong whatever the file is, before a large one is read."""
-    for option, patterns in (("--funcs", wanted.funcs), ("--skip-funcs", wanted.skip_funcs)):
+    for option, patterns in (
+        ("--funcs", wanted.funcs),
+        ("--skip-funcs", wanted.skip_funcs),
+        ("--exact", wanted.exact),
+    ):
         for pattern in patterns:
             try:
                 re.compile(pattern)
@@ -116,6 +124,8 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
     if wanted.passes == "none" and not (_known(image) and image.executable_ranges()):
         return None
     target = target_of(image)
+    if wanted.exact:
+        needed(target.bundling, "--exact", target, image.name)
     for option, name in (("--cpu", wanted.cpu), ("--tune", wanted.tune)):
         if name:
             cpu_for(image, target, option, name)
@@ -140,6 +150,7 @@ def resolve_for(target: Target, wanted: Wanted) -> Chosen | None:
         cycles=wanted.timed,
         debug=wanted.debug,
         assume=assumed(wanted.assume),
+        exact=wanted.exact,
     )
     # The instructions of one CPU, all else of the other: gcc's -mcpu and -mtune.
     if tune is not cpu:
@@ -159,14 +170,15 @@ def made(wanted: Wanted, edits: Iterable[Edit]) -> None:
 
 
 def named(wanted: Wanted, names: Collection[str]) -> None:
-    """Refuse `--funcs` that match none of a file's functions, and a `--skip` that is no edit's."""
+    """Refuse `--funcs` and `--exact` that match no function, and a `--skip` that is no edit's."""
     from passes import ORDER
 
-    if wanted.funcs and not any(re.fullmatch(p, name) for p in wanted.funcs for name in names):
-        given = " ".join(f"--funcs {pattern}" for pattern in wanted.funcs)
-        raise BadUsage(
-            f"{given}: no function is called so", hint="`retune identify -vv` lists them"
-        )
+    for option, patterns in (("--funcs", wanted.funcs), ("--exact", wanted.exact)):
+        if patterns and not any(re.fullmatch(p, name) for p in patterns for name in names):
+            given = " ".join(f"{option} {pattern}" for pattern in patterns)
+            raise BadUsage(
+                f"{given}: no function is called so", hint="`retune identify -vv` lists them"
+            )
     passes = {technique.name for technique in ORDER}
     for skip in wanted.skip:
         technique, _, site = skip.partition(":")

@@ -66,6 +66,7 @@ def patch(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     max_edits: int | None = None,
+    exact: Sequence[str] = (),
     debug: str = "keep",
     assume: Sequence[str] | None = None,
     min_gain: float | None = None,
@@ -77,9 +78,10 @@ def patch(
     """Tune a file to a CPU; nothing is written.
 
     The arguments are the options of `retune patch`: `passes` are names (all that the CPU
-    supports when None), `funcs` and `skip_funcs` regular expressions over whole names, `only` and
-    `skip` edit ids, `assume` the assumptions that proofs may rest on (all when None), `profile` a
-    path. `progress` is called with a stage, how much of it is done, and how much there is.
+    supports when None), `funcs`, `skip_funcs` and `exact` regular expressions over whole names,
+    `only` and `skip` edit ids, `assume` the assumptions that proofs may rest on (all when None),
+    `profile` a path. `progress` is called with a stage, how much of it is done, and how much there
+    is.
 
     `data()` of the result is the new file with its note, `report` what was done, `record` the
     manifest, None where no edit was made or less than `min_gain` per cent is expected. Raises
@@ -96,6 +98,7 @@ def patch(
         only=tuple(only),
         skip=tuple(skip),
         max_edits=max_edits,
+        exact=tuple(exact),
         timed=cycles,
         debug=debug,
         assume=_listed(assume) or "all",

@@ -73,6 +73,12 @@ MIN_GAIN = click.option(
 _SELECTING = (
     click.option("--funcs", multiple=True, metavar="RE", help="Only functions whose name matches."),
     click.option("--skip-funcs", multiple=True, metavar="RE", help="No function that matches."),
+    click.option(
+        "--exact",
+        multiple=True,
+        metavar="RE",
+        help="Search the best order of functions whose name matches, and say what bounds it; slow.",
+    ),
     click.option("--only", multiple=True, metavar="ID", help="Only this edit; may be repeated."),
     click.option("--skip", multiple=True, metavar="ID", help="Not this edit; may be repeated."),
     click.option(

@@ -17,7 +17,8 @@ class Options:
     """What a user chooses.
 
     `passes` are names, in any order; `funcs` and `skip_funcs` are regular expressions that match
-    whole function names (all functions when `funcs` is empty); `only` and `skip` are edit ids;
+    whole function names (all functions when `funcs` is empty), as does `exact`: those functions get
+    the best order of each region that is found with a bound; `only` and `skip` are edit ids;
     `max_edits` keeps the first so many edits, function by function in address order, the hottest
     first where there is a profile; `cycles` says that each edit is timed on the CPU's model;
     `assume` names what proofs may rest on; `debug` is KEEP or LINES.
@@ -32,12 +33,17 @@ class Options:
     cycles: bool = False
     assume: frozenset[str] = EVERY
     debug: str = KEEP
+    exact: tuple[str, ...] = ()
 
     def wants_function(self, name: str) -> bool:
         """Whether a function may be edited."""
         if any(re.fullmatch(pattern, name) for pattern in self.skip_funcs):
             return False
         return not self.funcs or any(re.fullmatch(pattern, name) for pattern in self.funcs)
+
+    def wants_exact(self, name: str) -> bool:
+        """Whether the best order of a function's regions is to be found, whatever it takes."""
+        return any(re.fullmatch(pattern, name) for pattern in self.exact)
 
     def wants_edit(self, edit: str, made: int) -> bool:
         """Whether an edit may be made when `made` are there already."""

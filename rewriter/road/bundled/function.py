@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from passes.lib.insert import Declined
 from passes.streams.bundled import Hinted
+from rewriter.core import plural
 from rewriter.core.run.portable import Portable
 from rewriter.core.target.bundling import Laid, Region, Routine
 
@@ -31,6 +32,7 @@ class Reordered(Portable):
     """A region with new code, as it must be at the region's start.
 
     With hints in it `hinted` says which, and `plain` is the region without them, if that gains.
+    No order takes fewer cycles than `least`, where it is not 0.
     """
 
     region: Region
@@ -39,6 +41,7 @@ class Reordered(Portable):
     after: Figures
     hinted: Hinted | None = None
     plain: Reordered | None = None
+    least: int = 0
 
     @property
     def gains(self) -> bool:
@@ -64,6 +67,11 @@ class Placing:
     moved: bool
     dense: int = 0
     hints: Mapping[int, Hinted | Declined] = field(default_factory=dict)
+
+
+def bounded(least: int) -> str:
+    """What is said behind an order's figures of the cycles that none beats; 0 is not known."""
+    return f"; no order takes fewer than {plural.counted(least, 'cycle')}" if least else ""
 
 
 def edits_of(made: Mapping[int, Reordered]) -> int:

@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from passes.lib.insert import Declined
-from passes.scheduling.bundled import schedule
+from passes.scheduling.bundled import MustStay, Outcome, schedule
+from passes.scheduling.bundled_proved import prove
 from passes.streams.bundled import Hinted, Scheduled
 from rewriter.analysis.bundled_liveness import Beyond, BundledLiveness
 from rewriter.core.code.groups import Slot, groups
-from rewriter.core.code.ordering import Scheduling
+from rewriter.core.code.ordering import Exact
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.errors import BadInput
 from rewriter.core.target.bundling import Bundling, Code, Laid, Region, Routine
 from rewriter.core.target.protocol import CannotMove, Memory
 from rewriter.road.bundled.boundaries import Boundaries
-from rewriter.road.bundled.function import Figures, Placing, Reordered
+from rewriter.road.bundled.function import Figures, Placing, Reordered, bounded
 from rewriter.road.bundled.hints import Hinting
 from rewriter.verify.regions.function import open_at_end
 
 NO_GAIN = "nothing is saved where it stands"
 
 
+def _none(function: str) -> bool:
+    """No function."""
+    return False
+
+
 @dataclass(frozen=True)
 class Reordering:
-    """Reorders the regions of functions, and lays the functions out."""
+    """Reorders the regions of functions, and lays the functions out.
+
+    `is_exact` says of a function's name whether its regions get the best order that is found.
+    """
 
     target: Bundling
     code: Code
     image: Memory
-    scheduling: Scheduling
+    scheduling: Exact
     liveness: BundledLiveness
     beyond: Beyond
     block: int  # bytes that the CPU fetches in a cycle
     hinting: Hinting | None = None
+    is_exact: Callable[[str], bool] = _none
 
     def function(self, routine: Routine, wanted: Collection[int], moves: bool) -> Placing:
         """A function with those of the wanted regions in a new order that gain by it."""
@@ -50,7 +60,7 @@ class Reordering:
             outcome: Reordered | str = region.reason or "it was not asked for"
             block = None if region.reason else self.asked(region, slots, joined, live)
             if block is not None and region.start in wanted:
-                outcome = self._reordered(region, slots, block)
+                outcome = self._reordered(routine, region, block)
             if block is not None and self.hinting is not None:
                 plain = outcome.code if isinstance(outcome, Reordered) else None
                 found = self.hinting.loop(block, plain, live[region.start], before)
@@ -186,15 +196,23 @@ class Reordering:
         code = self.target.assembled(found[1])
         return Reordered(region, code, before, after, found[0], without)
 
-    def _reordered(
-        self, region: Region, slots: Sequence[Slot], asked: Superblock
-    ) -> Reordered | str:
+    def _ordered(self, function: str, asked: Superblock) -> tuple[Outcome, int]:
+        """A region of a function in a new order, and the cycles that none beats, 0 if not known."""
+        if self.is_exact(function):
+            try:
+                proved = prove(asked, self.scheduling)
+                return proved.outcome, proved.least
+            except MustStay:
+                pass
+        return schedule(asked, self.scheduling), 0
+
+    def _reordered(self, routine: Routine, region: Region, asked: Superblock) -> Reordered | str:
         """A region in a new order, or why it stays."""
         if region.end - region.start == self.target.bundle:
             return "it is one bundle"
-        outcome = schedule(asked, self.scheduling)
+        outcome, least = self._ordered(routine.function.name, asked)
         if outcome.reason:
-            return outcome.reason
+            return outcome.reason + bounded(least)
         code = self.target.assembled(outcome.slots)
         if (
             code == self.image.read(region.start, len(code))
@@ -202,8 +220,8 @@ class Reordering:
         ):
             return NO_GAIN
         before, after = outcome.cycles
-        figures = self._counted(slots, before), self._counted(outcome.slots, after)
-        found = Reordered(region, code, *figures)
+        figures = self._counted(asked.slots, before), self._counted(outcome.slots, after)
+        found = Reordered(region, code, *figures, least=least)
         return found if found.gains else NO_GAIN
 
     def _exits(

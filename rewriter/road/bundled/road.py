@@ -23,7 +23,7 @@ from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image
 from rewriter.identify.profiles import Heat
-from rewriter.road.bundled.function import Placing, Reordered, behind, edits_of
+from rewriter.road.bundled.function import Placing, Reordered, behind, bounded, edits_of
 from rewriter.road.bundled.hints import PASS as HINT
 from rewriter.road.bundled.hints import hint_edit, hinting
 from rewriter.road.bundled.regions import Reordering
@@ -83,7 +83,10 @@ def prepared(image: Image, target: Bundling, cpu: Cpu, options: Options) -> Prep
         cpu.bundled,
         options,
         known,
-        Reordering(target, code, image, model, known.liveness, known.beyond, block, hints),
+        Reordering(
+            *(target, code, image, model, known.liveness, known.beyond, block, hints),
+            options.wants_exact,
+        ),
         BundledRoutines(known, cpu, options, described),
         described,
     )
@@ -344,7 +347,7 @@ class BundledRoad:
             routine=function.name,
             address=one.region.start,
             old=str(before),
-            new=str(after),
+            new=str(after) + bounded(one.least),
             evidence=self.evidence.get(one.region.start, _SAME),
             gain=before.nops - after.nops,
             cycles=Fraction(before.cycles - after.cycles),
