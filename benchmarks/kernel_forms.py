@@ -1,11 +1,12 @@
 """The whole kernel in each form, retuned: the same edits, the same code, and it boots.
 
-`.venv/bin/python benchmarks/kernel_forms.py [--cpu NAME] [--jobs N] [--funcs RE] [--keep FOLDER]`
-patches vmlinux, the same stripped, and the same compressed with gzip.  Of each it prints what
-patching cost, whether its edits (address, pass, instructions before and after) and the bytes that a
-boot loader puts into memory are those of the first, whether `revert` gives the original back, and
-what a boot beside the original's shows.  Last it prints where the retuned kernel stops on CPUs
-that lack its instructions.  The exit status is 1 if anything differs that should not.
+`.venv/bin/python benchmarks/kernel_forms.py [--input NAME] [--cpu NAME] [--jobs N] [--passes LIST]
+[--funcs RE] [--keep FOLDER]` patches vmlinux, the same stripped, the same stripped beside its
+System.map, and the same compressed with gzip.  Of each it prints what patching cost, whether
+its edits (address, pass, instructions before and after) and the bytes that a boot loader puts into
+memory are those of the first, whether `revert` gives the original back, and what a boot beside the
+original's shows.  Last it prints where a kernel for Alpha stops on CPUs that lack its instructions.
+The exit status is 1 if anything differs that should not.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.kernel import RETUNE, cost
+from benchmarks.operations import KERNELS
 from fixtures import initramfs, palcode
-from fixtures.forms import FORMS, loaded
+from fixtures.forms import FORMS, loaded, mapped
+from fixtures.guests import ALPHA, GUESTS
 from fixtures.inputs import Missing, find, tool
 from fixtures.undefined import first_undefined
 from targets.alpha.boots import BOOTS
@@ -33,7 +37,16 @@ from targets.alpha.cpus import CPUS
 TRAPPED = frozenset({"BWX", "CIX"})
 """Features whose instructions passes use, and the emulator refuses on a CPU without them."""
 
-COMPARED = ("vmlinux", "stripped", "vmlinux.gz")
+MAPPED = "with System.map"
+COMPARED = MappingProxyType(
+    {
+        "alpha-vmlinux": ("vmlinux", "stripped", MAPPED, "vmlinux.gz"),
+        "ppc32-vmlinux": ("vmlinux", MAPPED, "vmlinux.gz"),
+        "ppc64el-vmlinux": ("vmlinux", "stripped", MAPPED, "vmlinux.gz"),
+    }
+)
+"""The forms of each kernel.  Without symbols that of PowerMacs is left alone: its kallsyms have no
+data, and so do not say where tables begin."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +58,14 @@ class Made:
     edits: list[dict[str, Any]]
 
 
-def made(form: str, folder: Path, options: Sequence[str]) -> Made:
-    """Retunes one form of the kernel; its cost and the last lines of the summary are printed."""
+def made(form: str, kernel: Path, folder: Path, options: Sequence[str]) -> Made:
+    """Retunes one form of a kernel; its cost and the last lines of the summary are printed."""
     original, tuned = folder / form, folder / f"{form}.tuned"
-    FORMS[form](find("alpha-vmlinux"), original)
+    FORMS["stripped" if form == MAPPED else form](kernel, original)
+    if form == MAPPED:
+        symbols = folder / "System.map"
+        mapped(kernel, symbols)
+        options = (*options, "--symbols", str(symbols))
     print(f"{form}:")
     said = cost(("patch", original, "-o", tuned, *options))
     print("".join(f"  {line}\n" for line in said.splitlines()[-5:]), end="")
@@ -116,20 +133,23 @@ def _retune(*arguments: str | Path, allowed: Sequence[int] = (0,)) -> str:
     return done.stdout
 
 
-def run(folder: Path, cpu: str, options: Sequence[str]) -> bool:
+def run(name: str, folder: Path, cpu: str, options: Sequence[str]) -> bool:
     """Everything; whether all is as it should be."""
-    boot: list[str | Path] = ["--initrd", initramfs.build(), "--cpu", cpu]
-    if cpu not in BOOTS.packaged:
+    initrd, alpha = initramfs.build(GUESTS[KERNELS[name]]), KERNELS[name] == ALPHA.name
+    boot: list[str | Path] = ["--initrd", initrd, "--cpu", cpu]
+    if alpha and cpu not in BOOTS.packaged:
         boot += ["--firmware", palcode.firmware(cpu)]
     first = None
     good = True
-    for form in COMPARED:
-        one = made(form, folder, ("--cpu", cpu, *options))
+    for form in COMPARED[name]:
+        one = made(form, find(name), folder, ("--cpu", cpu, *options))
         first = first or one
         good &= _said(findings(one, first, boot))
-    print("older CPUs:")
     assert first is not None
-    return good & _said(stops(first, cpu))
+    if alpha:
+        print("older CPUs:")
+        good &= _said(stops(first, cpu))
+    return good
 
 
 def _said(found: Iterator[tuple[bool, str]]) -> bool:
@@ -143,18 +163,20 @@ def _said(found: Iterator[tuple[bool, str]]) -> bool:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cpu", default="ev67", choices=sorted({*BOOTS.packaged, *palcode.CPUS}))
+    parser.add_argument("--input", default="alpha-vmlinux", choices=COMPARED)
+    parser.add_argument("--cpu", default="ev67", help="on which it is booted, too")
     parser.add_argument("--jobs", help="processes; as many as there are processors without it")
+    parser.add_argument("--passes", help="only these")
     parser.add_argument("--funcs", help="only functions of these names")
     parser.add_argument("--keep", type=Path, help="where the kernels stay")
     given = parser.parse_args()
-    options = [("-j", given.jobs), ("--funcs", given.funcs)]
+    options = [("-j", given.jobs), ("--funcs", given.funcs), ("--passes", given.passes)]
     chosen = [part for pair in options if pair[1] for part in pair]
     try:
         with tempfile.TemporaryDirectory() as scratch:
             folder = given.keep or Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
-            return 0 if run(folder, given.cpu, chosen) else 1
+            return 0 if run(given.input, folder, given.cpu, chosen) else 1
     except (Missing, RuntimeError) as problem:
         print(problem, file=sys.stderr)
         return 1

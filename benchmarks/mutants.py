@@ -41,10 +41,13 @@ def of_order(name: str) -> mutants.Mutants:
     return mutants.of_order(name, str(inputs.find(name)), str(ordered(name, CPUS[name])))
 
 
-def of(name: str, passes: Sequence[str]) -> mutants.Mutants:
-    """The mutants of an input; of its original alone where no CPU is named for it, as of PowerPC's
-    kernels, which take minutes to tune."""
-    grown = str(tuned(name, CPUS[name])) if name in CPUS else ""
+def of(name: str, passes: Sequence[str], given: Path | None) -> mutants.Mutants:
+    """The mutants of an input, and of what it became, which may be `given`.
+
+    Of the original alone where nothing is and no CPU is named for it, as of PowerPC's kernels,
+    which take minutes to tune.
+    """
+    grown = str(given or (tuned(name, CPUS[name]) if name in CPUS else ""))
     if passes:
         return mutants.at_edits(name, str(inputs.find(name)), grown, passes)
     return mutants.of(name, str(inputs.find(name)), grown)
@@ -79,9 +82,10 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="put the table into a page")
     parser.add_argument("--passes", type=lambda names: names.split(","), default=())
     parser.add_argument("--ordered", action="store_true", help="of blocks in another order")
+    parser.add_argument("--tuned", type=Path, help="what the file became; else it is tuned here")
     parser.add_argument("--one", nargs=2, metavar=("FILE", "NUMBER"))
     chosen = parser.parse_args()
-    make = of_order if chosen.ordered else partial(of, passes=chosen.passes)
+    make = of_order if chosen.ordered else partial(of, passes=chosen.passes, given=chosen.tuned)
     if chosen.one:
         one(make(chosen.one[0]), chosen.seed, int(chosen.one[1]))
         return

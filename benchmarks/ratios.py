@@ -3,12 +3,14 @@
     .venv/bin/python benchmarks/ratios.py                  # all, with two processes
     .venv/bin/python benchmarks/ratios.py ppc-libc         # one of them
     .venv/bin/python benchmarks/ratios.py --jobs 1
+    .venv/bin/python benchmarks/ratios.py ppc64el-vmlinux --cpu power10 --keep FOLDER
 
 Of each file: objdump's time, that of patch, processor time, the ratio of that to objdump, the peak
 of memory; how many times the aim of 12 times `objdump -d` in wall time it takes, and what bounds
 it: the steps that take most, what of the work is serial, and how long it would take on as many
 processors as it could use.  Then processor time, ratio and peak of verify and of revert, which must
-give the original back.  `make bench` prints the same.
+give the original back.  `make bench` prints the same.  With `--keep` the patched files stay, as
+NAME.CPU.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +87,12 @@ class Cost:
         return f"{', '.join(named)}; {serial:.0f} % serial; laid out on {laid_out}"
 
 
-def measured(case: Case, jobs: int) -> Cost:
+def measured(case: Case, jobs: int, keep: Path | None) -> Cost:
     """Runs objdump, and retune with files of its own to write; raises Missing, RuntimeError."""
     original, shared = find(case.name), ("-j", str(jobs))
     objdump = spend((tool(f"{case.objdump}-objdump"), "-d", original))
     with tempfile.TemporaryDirectory() as folder:
-        out, back = Path(folder) / "out", Path(folder) / "back"
+        out, back = (keep or Path(folder)) / f"{case.name}.{case.cpu}", Path(folder) / "back"
         options = ("--cpu", case.cpu, *shared, "--timings", "--json")
         spent = spend((RETUNE, "patch", original, "-o", out, *options))
         verified = spend((RETUNE, "verify", original, out, *shared))
@@ -101,14 +103,12 @@ def measured(case: Case, jobs: int) -> Cost:
     return Cost(case, original.stat().st_size, objdump, spent, verified, reverted, timings)
 
 
-def rows(chosen: Sequence[str], jobs: int) -> Iterator[tuple[str, ...]]:
+def rows(cases: Sequence[Case], jobs: int, keep: Path | None = None) -> Iterator[tuple[str, ...]]:
     """A line for each case; what cannot be measured says why."""
-    for case in CASES:
-        if chosen and case.name not in chosen:
-            continue
+    for case in cases:
         what = f"{case.name}, {case.cpu}"
         try:
-            cost = measured(case, jobs)
+            cost = measured(case, jobs, keep)
         except (Missing, RuntimeError) as reason:
             yield (what, f"not measured: {reason}")
             continue
@@ -139,10 +139,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(c.name for c in CASES))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--cpu", help="for all files, instead of their own")
+    parser.add_argument("--keep", type=Path, help="the folder where the patched files stay")
     options = parser.parse_args()
+    chosen = [case for case in CASES if not options.names or case.name in options.names]
+    cases = [replace(case, cpu=options.cpu or case.cpu) for case in chosen]
     print(*COLUMNS, sep="\t")
     complete = True
-    for row in rows(options.names, options.jobs):
+    for row in rows(cases, options.jobs, options.keep):
         print(*row, sep="\t", flush=True)
         complete &= len(row) == len(COLUMNS)
     return 0 if complete else 1

@@ -86,7 +86,9 @@ class Pointer:
 
     def _base(self, at: int) -> int:
         """The address that the field counts from, in an entry at an address."""
-        return {From.FIELD: at + self.offset, From.ENTRY: at, From.ZERO: 0}[self.base]
+        if self.base is From.FIELD:
+            return at + self.offset
+        return at if self.base is From.ENTRY else 0
 
 
 class Holds(Enum):

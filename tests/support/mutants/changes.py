@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KINDS = ("reg", "imm", "op", "drop", "swap", "copy", "target", "both", "predicate", "stop")
+KINDS = (
+    *("reg", "imm", "op", "drop", "swap", "copy", "target", "table", "both", "predicate", "stop"),
+)
 """What is changed: a register, another operand, the row; nothing is left of an instruction, two
 neighbours change places, another instruction of the function stands there; where a branch goes;
+a word of a table of the system that names code (of kernels for PowerPC);
 nothing is left of two that make one register (drawn at edits alone); and of grouped code the
 predicate, and where a group ends."""
 

@@ -120,14 +120,22 @@ class PlainBase:
 
     def finding(self, change: Change) -> str:
         """Why the verifier refuses the file with a change; nothing where it accepts it."""
-        function = self.program.function_at(change.address)
-        other = self.program.function_at(change.address + len(change.code) - WORD)
-        only = {one for one in (function, other) if one is not None}
+        places = [change.address, change.address + len(change.code) - WORD]
+        places += self._excepted(change.address) if change.kind == "table" else []
+        only = {one for one in map(self.program.function_at, places) if one is not None}
         try:
             verdict = self.shared.verify(self.changed(change), only, self.followed, self.listing)
         except RetuneError as error:
             return str(error) or type(error).__name__
         return verdict.findings[0] if verdict.findings else ""
+
+    def _excepted(self, address: int) -> list[int]:
+        """The access, and where it resumes, of the exception entry with a byte at an address."""
+        size = self.program.target.tables.exceptions.size
+        found = (
+            one for one in self.program.fixups.values() if one.entry <= address < one.entry + size
+        )
+        return [place for one in found for place in (one.access, one.resume)]
 
 
 def _quietly(stage: str, done: int, total: int) -> None:

@@ -12,6 +12,9 @@ from tests.support.mutants.changes import Change
 from tests.support.mutants.plain_base import WORD, PlainBase
 
 SHARES = {"reg": 5, "imm": 4, "op": 4, "drop": 4, "swap": 4, "copy": 3, "target": 2}
+_TABLE = 0.2
+"""How often it is a word of a table of the system, where the file has any."""
+
 _EDITED = 0.4
 """How often the place is one near an edit, where the file has any."""
 
@@ -24,9 +27,14 @@ class PlainDraw:
         self.formats: dict[Format, list[Op]] = {}
         for op in self.table:
             self.formats.setdefault(op.format, []).append(op)
+        tables, image = base.program.target.tables, base.program.image
+        places = tables.places(image) if tables.layouts else ()
+        self._words = [where for where in places if len(where) >= WORD]
 
     def change(self, source: random.Random) -> Change:
         """A change of a random kind at a random place that has one of the kind."""
+        if self._words and source.random() < _TABLE:
+            return self._in_table(source)
         one, change = kind(source), None
         while change is None:
             change = self._tried(one, source)
@@ -42,6 +50,16 @@ class PlainDraw:
         if words and words != self.listing.words[at : at + len(words)].tolist():
             return self._change(kind, at, words)
         return None
+
+    def _in_table(self, source: random.Random) -> Change:
+        """A word of a table, in which a field names another place or says something else."""
+        where, image = source.choice(self._words), self.base.program.image
+        address = where.start + WORD * source.randrange(len(where) // WORD)
+        was = int.from_bytes(image.read(address, WORD), image.byteorder)
+        flipped, steps = was ^ 1 << source.randrange(8 * WORD), (-8, -4, 4, 8)
+        word = flipped if source.random() < 0.5 else (was + source.choice(steps)) % (1 << 8 * WORD)
+        code = word.to_bytes(WORD, image.byteorder)
+        return Change("table", address, code, f".long {was:#x}", f".long {word:#x}")
 
     def _place(self, source: random.Random) -> int:
         edited = self.base.edited

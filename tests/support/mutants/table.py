@@ -24,6 +24,7 @@ NUMBER` makes one again (`--seed {seed}`).
 | reg, imm, op | a register that is named, another operand, the instruction in the same format |
 | drop, swap, copy | a nop instead, two neighbours exchanged, another one of the function |
 | target | where a branch goes |
+| table | kernels for PowerPC: a word of a table that names code |
 | predicate, stop | IA-64: the qualifying predicate, where an instruction group ends |
 
 | equivalence | how it is decided |

@@ -49,6 +49,7 @@ def test_every_change_is_refused_or_explained(
     survivors = [str(outcome) for outcome in outcomes if outcome.what == "UNEXPLAINED"]
     assert not survivors, "\n".join(survivors)
     expected = set(KINDS) - {"both"} - (set() if name.startswith("ia64") else GROUPED)
+    expected -= set() if name.startswith("ppc") and name.endswith("vmlinux") else {"table"}
     kinds = {outcome.change.kind for outcome in outcomes}
     assert kinds == expected if number >= MANY else kinds <= expected
     assert found["refused"] > number * 0.75  # what is drawn does change something
