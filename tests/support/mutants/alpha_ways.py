@@ -42,27 +42,37 @@ class Ways(PlainWays):
     """The code of one file."""
 
     def may_read(self, address: int, register: int) -> bool:
-        """Whether anything may read what is in a register when control comes to an address."""
-        todo, seen, bit = [(address, False)], set[tuple[int, bool]](), 1 << register
+        """Whether anything may read what is in a register when control comes to an address.
+
+        What only computes registers that nobody reads, reads nothing: so counts a sum in a loop.
+        """
+        todo, seen = [(address, False, 1 << register)], set[tuple[int, bool, int]]()
         while todo:
-            place = todo.pop()
-            if place in seen:
+            state = todo.pop()
+            if state in seen:
                 continue
-            seen.add(place)
-            insn = self.base.insn(place[0])
-            if insn is None or len(seen) > _FAR or TABLE.uses(insn) & bit:
-                return True
-            if bit & _SAVED and self._has_pads(place[0]):
-                return True
-            if place[0] in self.program.fixups:
-                todo.append((self.program.fixups[place[0]].resume, place[1]))
-            if TABLE.defs(insn) & bit and insn.op.flow is not Flow.CALL:
-                continue
-            after = self._after(place, insn, bit)
+            seen.add(state)
+            after = self._goes_on(*state) if len(seen) <= _FAR else None
             if after is None:
                 return True
             todo += after
         return False
+
+    def _goes_on(self, address: int, inner: bool, bit: int) -> list[tuple[int, bool, int]] | None:
+        """Where a register's value, or what is made of it, may be read next; None where it is."""
+        insn = self.base.insn(address)
+        if insn is None or (bit & _SAVED and self._has_pads(address)):
+            return None
+        made = _makes(insn) if TABLE.uses(insn) & bit else ()
+        if made is None:
+            return None
+        found = [(address + WORD, inner, 1 << register) for register in made]
+        if address in self.program.fixups:
+            found.append((self.program.fixups[address].resume, inner, bit))
+        if TABLE.defs(insn) & bit and insn.op.flow is not Flow.CALL:
+            return found
+        after = self._after((address, inner), insn, bit)
+        return None if after is None else [*found, *((*place, bit) for place in after)]
 
     def _after(
         self, place: tuple[int, bool], insn: Insn, bit: int
@@ -152,3 +162,9 @@ class Ways(PlainWays):
         found |= {f.start for f in program.functions} | {p.address for p in program.pins}
         found |= {fixup.resume for fixup in program.fixups.values()}
         return frozenset(found | program.references.labels | set(self.told.tolist()))
+
+
+def _makes(insn: Insn) -> tuple[int, ...] | None:
+    """The registers that an instruction computes of registers alone; None where it does more."""
+    made = TABLE.computes(insn)
+    return made if made and not TABLE.effects(insn.op).loads else None
