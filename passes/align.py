@@ -165,16 +165,17 @@ class Code:
         """The numbers of the instructions that branches lead to."""
         return frozenset(self.heads(self.targets))
 
-    def longer(self, places: Sequence[int]) -> bool:
-        """Whether some way passes through more nops where the instructions stand at some places."""
+    def longer(self, places: Sequence[int]) -> Iterator[int]:
+        """Where some way comes through more nops if the instructions stand at some places: the
+        numbers of those behind them.
+        """
         before, spare = dict(self.passed(places)), 0
         for number in range(len(places)):
             spare = spare if self.falls_in(number) else 0
             used = before.get(number, 0)
             if used > spare + self.passed_now.get(number, 0):
-                return True
-            spare = self.spare(number, spare, used)
-        return False
+                yield number
+            spare = max(self.spare(number, spare, used), 0)
 
 
 def transfers(
@@ -393,7 +394,21 @@ class _ToSectors:
             new.append(at)
             at += code.size
             spare = code.spare(n, spare if passed else 0, used // code.size if passed else 0)
-        return new if at <= part.limit else None
+        if at > part.limit:
+            return None
+        return self._ended(part, new) if at < part.limit else new
+
+    def _ended(self, part: _Part, places: list[int]) -> list[int]:
+        """With the room that is left behind the last jump away, if control passes the part's end.
+
+        What stands behind that jump keeps the places that it has; all of the part without one.
+        """
+        code, first, after = self.code, part.numbers.start, part.numbers.stop
+        if code.reordered or after == len(code.items) or not code.falls_in(after):
+            return places
+        tail = next((n for n in reversed(part.numbers[1:]) if not code.falls_in(n)), first)
+        packed, kept = places[: tail - first], code.places[tail:after]
+        return packed + kept if not packed or packed[-1] < kept[0] else places
 
     def _before(self, number: int, at: int, is_loop: bool, spare: int) -> int:
         """The bytes to leave before an instruction that would stand at `at`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -48,17 +48,25 @@ class Judge:
         better = [layout for layout in judged if layout is not None]
         return max(better, key=lambda one: (one.saved, -one.executed, one.aligned), default=None)
 
-    def _judged(self, code: Code, layout: Layout, placing: Placing) -> Layout | None:
+    def spoiled(self, code: Code, layout: Layout, placing: Placing) -> frozenset[int]:
+        """Where a layout is worse than what stands, by address: heads of loops that it takes off
+        their boundary, and both sides of nops by which a way is longer; else, as they are
+        timed for it, heads of loops that it makes slower.
+        """
         old, new = code.places, [there for _, there, _ in layout.items]
         boundary = placing.boundary.value
-        heads, loops = code.heads(code.targets), code.heads(code.loops)
-        if any(old[n] % boundary == 0 and new[n] % boundary for n in loops):
+        off = {n for n in code.heads(code.loops) if old[n] % boundary == 0 and new[n] % boundary}
+        longer = set(code.longer(new))
+        worse = off | longer | {n - 1 for n in longer if n}
+        worse = worse or {n for n, saved in self._timed(code, old, new) if saved < 0}
+        return frozenset(old[n] for n in worse)
+
+    def _judged(self, code: Code, layout: Layout, placing: Placing) -> Layout | None:
+        old, new = code.places, [there for _, there, _ in layout.items]
+        boundary, heads = placing.boundary.value, code.heads(code.targets)
+        if self.spoiled(code, layout, placing):
             return None
-        if code.longer(new):
-            return None
-        saved = self._saved(code, old, new)
-        if saved is None:
-            return None
+        saved = sum((saved for _, saved in self._timed(code, old, new)), Fraction(0))
         aligned = sum(old[n] % boundary == 0 for n in heads)
         aligned_now = sum(new[n] % boundary == 0 for n in heads)
         fewer = layout.executed < sum(nops for _, nops in code.passed(old))
@@ -67,16 +75,14 @@ class Judge:
             return None
         return replace(layout, saved=saved, aligned=aligned_now)
 
-    def _saved(self, code: Code, old: Sequence[int], new: Sequence[int]) -> Fraction | None:
-        """The cycles that passes of the loops take less; None if one takes more."""
-        saved = Fraction(0)
+    def _timed(
+        self, code: Code, old: Sequence[int], new: Sequence[int]
+    ) -> Iterator[tuple[int, Fraction]]:
+        """The heads of short loops, and the cycles that a pass takes less."""
         for first, last in code.loops_around:
             if last - first < _LONGEST and self._is_straight(code, first, last):
                 before, after = (self._cycles(code, places, first, last) for places in (old, new))
-                if after > before:
-                    return None
-                saved += before - after
-        return saved
+                yield first, before - after
 
     def _is_straight(self, code: Code, first: int, last: int) -> bool:
         body = [insn for _, insn in code.items[first:last]]

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 
 import numpy as np
@@ -21,8 +22,8 @@ from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
 from rewriter.core.code.listing import FLOWS
 from rewriter.core.code.program import BEYOND, Fixup, Function, JumpTable
-from rewriter.core.isa.instruction import AWAY, COMING_BACK, Insn
-from rewriter.core.target.cpu import Cpu
+from rewriter.core.isa.instruction import AWAY, COMING_BACK, Flow, Insn
+from rewriter.core.target.cpu import Cpu, Placing
 from rewriter.core.target.idioms import Inverting
 from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.emit import Patch
@@ -87,19 +88,41 @@ def move(
         moved = moving.in_order(inverting)
         if moved is not None:
             return moved
-    layouts = _unwound_layouts(program, code, align, cpu)
     if cpu.placing is None or added:
-        layout = next(layouts, None)
+        layout = next(_unwound_layouts(program, code, align, cpu), None)
         if layout is None:
             raise NoRoom("no room")
     else:
-        try:
-            layout = judge.best(code, layouts, cpu.placing)
-        except NotDescribed as missing:
-            raise CannotMove(str(missing)) from missing
+        layout = _better(program, code, align, cpu, cpu.placing, judge)
         if layout is None:
             return None
     return moving.moved(code, layout, _Places(layout, function))
+
+
+_TRIES = 4
+"""So often loops that a layout spoils are held, and the rest is laid out again."""
+
+
+def _better(
+    program: Program, code: Code, align: Align, cpu: Cpu, placing: Placing, judge: Judge
+) -> Layout | None:
+    """The best layout by a judge; None where none is better than what stands.
+
+    Loops that the layout with most boundaries spoils stay where they are.
+    """
+    try:
+        for _ in range(_TRIES):
+            layouts = tuple(_unwound_layouts(program, code, align, cpu))
+            best = judge.best(code, layouts, placing)
+            if best is not None or not layouts:
+                return best
+            spoiled = judge.spoiled(code, layouts[0], placing)
+            if spoiled <= {*code.fixed}:
+                return None
+            code = replace(code, fixed={*code.fixed, *spoiled})
+    except NotDescribed as missing:
+        raise CannotMove(str(missing)) from missing
+    return None
 
 
 @dataclass(frozen=True)
@@ -260,9 +283,10 @@ class _Places:
 
 
 def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> Iterator[Layout]:
-    """The layouts in which the exception ranges fit their table.
+    """The layouts in which unwind rows and exception ranges fit their tables.
 
-    A range that begins earlier than it did may be too long for its field: then it begins there.
+    What lies further apart than before may be too far for its field: then ranges begin where they
+    did, and rows stand behind the same instructions in the same places.
     """
     frame = program.frames.get(code.function.start)
     if frame is None:
@@ -272,19 +296,24 @@ def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> It
     for layout in filter(fit, align.layouts(code, cpu)):
         known = True
         yield layout
-    sites = lsda.lsda_ranges(program.image, frame)
-    if sites and not known:
-        at = (bisect_left(code.places, site.start) for site in sites)
-        starts = {place for n in at for place in code.places[n : n + 1]}
-        held = replace(code, fixed={*code.fixed, *starts})
+    if not known:
+        starts = (bisect_left(code.places, s.start) for s in lsda.lsda_ranges(program.image, frame))
+        rows = (bisect_left(code.places, at) - 1 for at, _ in unwind_rows.rows(frame)[1:])
+        named = {place for n in (*starts, *rows) for place in code.places[max(n, 0) :][:1]}
+        held = replace(code, fixed={*code.fixed, *named})
         yield from filter(fit, align.layouts(held, cpu))
 
 
 def _unwinds(code: Code, frame: Fde, layout: Layout) -> bool:
-    """Whether the exception ranges fit their table in a layout."""
+    """Whether the unwind rows and the exception ranges fit their tables in a layout."""
     places = _Places(layout, code.function)
-    ranges = lsda.retime(frame, places.begin, places.end_of_before, places.start)
-    return ranges is not None
+    try:
+        rows = unwind_rows.retime(frame, places.end_of_before)
+    except ValueError:
+        return True  # rows that do not follow are said of the layout that is taken
+    if rows is None:
+        return False
+    return lsda.retime(frame, places.begin, places.end_of_before, places.start) is not None
 
 
 def _unwound(program: Program, function: Function, places: _Places) -> tuple[Patch, ...]:
@@ -321,6 +350,12 @@ def _code(
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}
     fixed |= {function.start, *entries, *others, *_locked(program, function, items)}
     fixed |= {address for address, insn in items if program.target.stays(insn)}
+    # A table behind its jump is known by that.
+    fixed |= {
+        address
+        for (address, insn), (_, behind) in pairwise(items)
+        if insn.op.flow is Flow.INDIRECT and behind.op is program.listing.table.data
+    }
     fixed |= {address for address in places if address in program.switched_to}
     targets, loops = set[int](), set[int]()
     for n, target in transfers(function, items, aside):

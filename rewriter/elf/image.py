@@ -14,6 +14,7 @@ from rewriter.core.errors import BadInput
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.ident import Ident
 from rewriter.elf.headers import (
+    ET_DYN,
     PF_X,
     PT_LOAD,
     SHF_ALLOC,
@@ -94,6 +95,20 @@ class Image:
         wanted = f"__start_{name}", f"__stop_{name}"
         found = {s.name: s.st_value for s in self.symbols if s.name in wanted and s.st_shndx}
         return range(found[wanted[0]], found[wanted[1]]) if len(found) == len(wanted) else range(0)
+
+    @property
+    def is_placed_anywhere(self) -> bool:
+        """Whether the loader chooses its addresses, and writes none of them into its code.
+
+        Then no number in code or data is the address of anything, but where a relocation says so.
+        """
+        text = self.executable_ranges()
+        return self.e_type == ET_DYN and not any(
+            start <= relocation.r_offset < end
+            for relocation in self.relocations
+            if relocation.dynamic
+            for start, end in text
+        )
 
     @property
     def probes(self) -> tuple[int, ...]:

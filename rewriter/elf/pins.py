@@ -13,7 +13,6 @@ from rewriter.core.code.program import Function, Pin
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.headers import (
-    ET_DYN,
     PF_W,
     PT_GNU_RELRO,
     PT_LOAD,
@@ -150,11 +149,11 @@ _DATA_TYPES = (1, 14, 15, 16)
 def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
     """Words of data that read like an address in text, whoever put them there: (where, what).
 
-    Data is also what lies in text and reads as no instruction.  Not those of a 32-bit file that is
-    loaded anywhere: its addresses are relocated, and many a number reads like one.
+    Data is also what lies in text and reads as no instruction.  None of a file that is loaded
+    anywhere: its addresses are relocated, and many a number reads like one.
     """
     size = image.bits // 8
-    if image.bits == 32 and image.e_type == ET_DYN:
+    if image.is_placed_anywhere:
         return
     for start, words in _data(image, size):
         yield from _in_text(listing, start, size, words.astype(np.uint64))

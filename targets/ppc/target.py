@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,9 @@ class Ppc:
             shared = pointers.tocs(image, listing, functions, slots, self.byteorder)
         else:
             shared = pointers.gots(listing, functions)
-        labels = {pair.label for _, pair in self._sums(listing, functions, shared).pairs()}
+        numbers = () if image.is_placed_anywhere else (0,)
+        sums = replace(self._sums(listing, functions, shared), nothing=numbers)
+        labels = {pair.label for _, pair in sums.pairs()}
         found = References((), frozenset(labels), {}, frozenset(), shared)
 
         def reads(jump: int, insn: Insn, function: Function, by: Definitions) -> list[TableRead]:

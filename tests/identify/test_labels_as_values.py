@@ -119,3 +119,45 @@ def test_a_switch_may_have_many_cases(tmp_path: Path) -> None:
     assert not _reason(program)
     (function,) = (f for f in program.functions if f.name == "run")
     assert [len(table.targets) for table in program.tables_of(function)] == [CASES]
+
+
+NUMBERS = """
+extern const volatile long number;
+const volatile long number = PLACE;
+long run(long n, volatile long *out)
+{
+    while (n & 7) {
+        out[0] = n;
+        if (out[1] == 0x110000 + LOW)
+            return out[2];
+        n -= out[3];
+    }
+    return number;
+}
+int main(int n, char **texts) { long out[4]; (void) texts; return run(n, out); }
+"""
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=("pie", "fixed"))
+@pytest.mark.parametrize("architecture", ("powerpc", "powerpc64", "powerpc64le"))
+def test_a_number_is_an_address_only_where_addresses_are_fixed(
+    architecture: str, build: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A block's address is a word of data, and a number that two instructions make."""
+    at = "-Wl,--section-start=.text=0x110000"
+
+    def built(place: int) -> Program:
+        numbers = f"-DPLACE={place:#x}", f"-DLOW={place & 0xFFFF:#x}"
+        return _program(architecture, NUMBERS, (*build, at, *numbers), tmp_path)
+
+    def inner(program: Program) -> int:
+        (function,) = (f for f in program.functions if f.name == "run")
+        blocks = program.graph.blocks_of(function)
+        within = next(b for b in blocks if not program.graph.named[b])
+        return int(program.listing.addresses[program.graph.first[within]])
+
+    place = inner(built(0x110004))
+    program = built(place)
+    named = program.graph.named[program.graph.block_at(place)]
+    assert bool(named) == (build == BUILDS[1])
+    assert (place in program.references.labels) == (build == BUILDS[1])

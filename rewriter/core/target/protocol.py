@@ -66,7 +66,12 @@ class Memory(Protocol):
 
 
 class Sectioned(Memory, Protocol):
-    """What a target asks of an image whose tables it looks for."""
+    """What a target asks of an image whose tables and addresses it looks for."""
+
+    @property
+    def is_placed_anywhere(self) -> bool:
+        """Whether no number in it is an address, but where a relocation says so."""
+        ...
 
     def table(self, name: str) -> range:
         """The addresses of the section of that name; empty where there is none."""

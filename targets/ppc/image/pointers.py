@@ -142,13 +142,15 @@ class _Half:
 class Sums:
     """Every address that a high part and a low part in one function may add up to.
 
-    `shared` is what the register `base` holds in each function by its start, where it is known.
+    `shared` is what the register `base` holds in each function by its start, where it is known;
+    `nothing` what `addis` off nothing adds to: 0, where a number may be an address.
     """
 
     listing: Listing
     functions: Sequence[Function]
     shared: Mapping[int, int]
     base: int
+    nothing: Sequence[int] = (0,)
 
     def pairs(self) -> Iterator[tuple[Function, Pair]]:
         """With the function that makes it."""
@@ -193,7 +195,7 @@ class Sums:
     def _bases(self, owner: int, register: int, standing: Iterable[int]) -> Iterable[int]:
         """What `addis` may add to."""
         if register == ZERO:
-            return (0,)
+            return self.nothing
         own = self.shared.get(self.functions[owner].start)
         if register != self.base:
             return standing

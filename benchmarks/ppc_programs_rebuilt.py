@@ -1,0 +1,171 @@
+"""What a rebuild for POWER9 or POWER10 gains in whole programs, and how much of it `patch` gets.
+
+    python benchmarks/ppc_programs_rebuilt.py [--cpu power9] [--level=-O2] [PROGRAM...]
+
+gcc builds zlib's minigzip, xz and the shell of sqlite3, each with its library inside, for POWER8
+and for the newer chip (`fixtures/ppc_builds.py`); what was built for POWER8 is retuned for it.  All
+three do the same tasks under qemu, on the same C library, and must print the same.  For each task:
+the executed instructions of the program itself built for POWER8, of these the parts that are left
+retuned and rebuilt, and how much of what the rebuild gains is recovered; then, by mnemonic, of what
+the rebuild executes fewer and more, and the same of the retuned one, in thousandths of all.
+Exit status 1 where less than half is recovered, or a retuned program executes more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import targets
+from benchmarks.whole_programs import retuned
+from fixtures.inputs import Missing, find, tool
+from fixtures.ppc_builds import BUILDS, built
+from fixtures.programs import plugin_path
+from rewriter.elf.image import load
+
+CPUS, LEVELS = ("power9", "power10"), ("-O2", "-O3")
+_BYTES = 1 << 19  # of the C library that are packed
+_SHOWN = 8  # mnemonics of each kind
+_ROW = "{:24} {:>13} {:>8} {:>8} {:>10}"
+
+_QUERIES = """
+create table t(a integer primary key, b integer, c text);
+insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 8000)
+    select i, i * 7919 % 10007, printf('%05d-%s', i * 31 % 997, hex(i * i)) from n;
+create index byb on t(b, c);
+select count(*), sum(b), min(c), max(c) from t where b between 1000 and 8000;
+select b % 13, count(*), avg(b), group_concat(substr(c, 1, 2), '') from t where a < 600 group by 1;
+select x.a, y.a from t x join t y on x.b = y.b + 1 where x.a % 97 = 0 order by y.c limit 40;
+update t set c = upper(c) || b where a % 3 = 0;
+delete from t where b % 5 = 2;
+select sum(length(c)), count(distinct substr(c, 1, 3)) from t where c like '%9%';
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A program with arguments, and what it reads."""
+
+    name: str
+    program: str
+    arguments: tuple[str, ...]
+    given: bytes
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a program printed, and what it executed itself, by mnemonic."""
+
+    printed: bytes
+    executed: Counter[str]
+
+
+def tasks(names: Sequence[str], cpu: str, level: str) -> Iterator[Task]:
+    """What the programs do; what is unpacked was packed by the same program built for POWER8."""
+    text = find("ppc64el-libc").read_bytes()[:_BYTES]
+    for name, packs, unpacks in (("zlib", (), ("-d",)), ("xz", ("-2",), ("-d",))):
+        if name in names:
+            pack = Task(f"{name}: pack", name, packs, text)
+            yield pack
+            packed = ran(built(name, "power8", level), pack, cpu).printed
+            yield Task(f"{name}: unpack", name, unpacks, packed)
+    if "sqlite3" in names:
+        yield Task("sqlite3: queries", "sqlite3", (":memory:",), _QUERIES.encode())
+
+
+def ran(program: Path, task: Task, cpu: str) -> Ran:
+    """A run of a task on a CPU."""
+    root = find("ppc64el-libc").resolve().parents[1]
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "out"
+        options = ("-cpu", cpu, "-L", root, "-plugin", f"{plugin_path('executions')},out={out}")
+        command = [str(tool("qemu-ppc64le")), *map(str, options), str(program), *task.arguments]
+        done = subprocess.run(command, check=True, input=task.given, stdout=subprocess.PIPE)
+        lines = next(out.parent.glob("out.*")).read_text("ascii").splitlines()
+    return Ran(done.stdout, _by_mnemonic(program, lines))
+
+
+def _by_mnemonic(program: Path, lines: Sequence[str]) -> Counter[str]:
+    """What the plugin counted in the program itself."""
+    image = load(program)
+    target = targets.of(image).sequential
+    assert target is not None
+    listing = target.listing(image)
+    found, inside = Counter[str](), False
+    for line in lines:
+        if line.startswith(("/", "*")):
+            inside = line == str(program)
+        elif inside:
+            offset, count = map(int, line.split())
+            insn = listing.insn(listing.index(image.address_of(offset)))
+            found[insn.name if insn is not None else "data"] += count
+    return found
+
+
+def compared(task: Task, cpu: str, level: str) -> tuple[Ran, Ran, Ran]:
+    """The task with the program built for POWER8, the same retuned, and rebuilt."""
+    old, rebuilt = (built(task.program, one, level) for one in ("power8", cpu))
+    found = [ran(one, task, cpu) for one in (old, retuned(old, cpu), rebuilt)]
+    if len({one.printed for one in found}) > 1:
+        raise RuntimeError(f"{task.name}: prints something else for {cpu}")
+    return found[0], found[1], found[2]
+
+
+def rows(task: Task, found: tuple[Ran, Ran, Ran]) -> Iterator[str]:
+    """The task's row, and by mnemonic what the rebuild and the retuned program changed."""
+    old, new, rebuilt = (one.executed.total() for one in found)
+    share = f"{(old - new) / (old - rebuilt):.3f}" if rebuilt < old else "-"
+    counts = (f"{old:,}", f"{new / old:.4f}", f"{rebuilt / old:.4f}", share)
+    yield _ROW.format(task.name, *counts)
+    before = found[0].executed
+    for what, one in (("rebuilt", found[2]), ("retuned", found[1])):
+        changed = {
+            name: 1000 * (one.executed[name] - before[name]) / old
+            for name in before.keys() | one.executed.keys()
+        }
+        for sign, which in ((-1, "fewer"), (1, "more")):
+            most = sorted((name for name in changed), key=lambda n: -sign * changed[n])[:_SHOWN]
+            said = [f"{n} {abs(changed[n]):.2f}" for n in most if sign * changed[n] >= 0.01]
+            if said:
+                yield f"    {what} {which}: {', '.join(said)}"
+
+
+def enough(found: tuple[Ran, Ran, Ran]) -> bool:
+    """Whether half of the gain is recovered, and nothing executes more."""
+    old, new, rebuilt = (one.executed.total() for one in found)
+    return new <= old and 2 * (old - new) >= old - rebuilt
+
+
+def main() -> int:
+    """Exit status 0 where half is recovered everywhere, and no program executes more."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--cpu", action="append", choices=CPUS)
+    parser.add_argument("--level", action="append", choices=LEVELS)
+    parser.add_argument("names", nargs="*", metavar="PROGRAM", help=", ".join(BUILDS))
+    options = parser.parse_args()
+    names, good = options.names or [*BUILDS], True
+    try:
+        for cpu in options.cpu or CPUS:
+            for level in options.level or LEVELS[:1]:
+                print(f"{cpu}, gcc {level}")
+                print(_ROW.format("task", "POWER8", "retuned", "rebuilt", "recovered"))
+                for task in tasks(names, cpu, level):
+                    found = compared(task, cpu, level)
+                    print(*rows(task, found), sep="\n", flush=True)
+                    good &= enough(found)
+    except Missing as missing:
+        print(f"not measured: {missing}", file=sys.stderr)
+        return 1
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
