@@ -98,17 +98,14 @@ class Image:
 
     @property
     def is_placed_anywhere(self) -> bool:
-        """Whether the loader chooses its addresses, and writes none of them into its code.
+        """Whether the loader chooses its addresses, is told of each, and writes none into code.
 
         Then no number in code or data is the address of anything, but where a relocation says so.
         """
+        told = [relocation.r_offset for relocation in self.relocations if relocation.dynamic]
         text = self.executable_ranges()
-        return self.e_type == ET_DYN and not any(
-            start <= relocation.r_offset < end
-            for relocation in self.relocations
-            if relocation.dynamic
-            for start, end in text
-        )
+        inside = any(start <= at < end for at in told for start, end in text)
+        return self.e_type == ET_DYN and bool(told) and not inside
 
     @property
     def probes(self) -> tuple[int, ...]:
