@@ -1,19 +1,23 @@
 """How often control goes on elsewhere in programs, before and after `layout`, and at best.
 
-    python benchmarks/layout.py [--library alpha-libc] [--cpu ev67] [--profile FILE]
+    python benchmarks/layout.py [--library alpha-libc] [--cpu ev67] [--profile FILE] [--halves]
                                 [--made-with PROGRAM]... [--passes LIST] [PROGRAM...]
 
 The library is retuned for the CPU without a profile, as `retune patch` does it by itself, and with
 one; by the passes of a list alone where that is given, and before by those but `layout`.  Programs
 of `fixtures/programs.py` that the profile was not made with run on both, and must print the same.
-Without --profile that of Debian's Alpha libc which comes with retune is taken (its branches are
-those of programs whose names do not begin with bench, and of none of those that do one kind of
-work), or one is counted with the programs --made-with.
+The profile is FILE, or that of Debian's Alpha libc which comes with retune (its branches are those
+of programs whose names do not begin with bench, and of none of those that do one kind of work);
+with those --made-with some programs, each of which counts as much as all of FILE.  With --halves
+each half of the programs is measured with a profile made with the other half, too.
 
 A line for each program: direct branches and jumps taken in the library for each 1,000 instructions
 that are executed there, before and after; their quotient; the quotient at best, if the functions of
-the file before stood in chains made of this very run, with room and unwind rows for any order; and
-the quotient of executed instructions.  Counted by our plugin `fixtures/transfers.c`.
+the file before stood in chains made of this very run, with room and unwind rows for any order; what
+the file has above that, in functions in another order, in those that could move and did not, and in
+those that may not; the quotient of executed instructions; and how often a line of the library was
+fetched that was not in the CPU's instruction cache, before and after.  Counted by our plugins
+`fixtures/transfers.c` and `fixtures/fetched.c`.
 """
 
 from __future__ import annotations
@@ -22,129 +26,48 @@ import argparse
 import hashlib
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import numpy as np
-from numpy.typing import NDArray
-
+from benchmarks.layout_bound import (
+    ORDERED,
+    STAYING,
+    UNORDERED,
+    Bound,
+    Executed,
+    above,
+    executed,
+)
 from benchmarks.whole_programs import retuned
-from fixtures import guests, programs
+from fixtures import programs
 from fixtures.inputs import Missing, cache_dir, find, write_aside
-from passes.align import Code, transfers
 from passes.layout import ByProfile
-from passes.lib.nops import Nops
-from passes.ordering.arranged import arranged
-from passes.ordering.chains import Chains
-from passes.ordering.units import Units
 from rewriter.analysis.program import Program, analyse
-from rewriter.api import choose, profile
-from rewriter.core.code.listing import FLOW_CODE
-from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.cpu import Cpu
+from rewriter.api import choose
+from rewriter.core.target.cpu import Cache, Cpu, InOrder, OutOfOrder
+from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.core.target.protocol import Sequential
-from rewriter.difftest.setting import Wishes
-from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
-from rewriter.identify.profiles import KNOWN, Direction
-from rewriter.identify.profiles.directions import merged, text_hash
+from rewriter.elf.manifest import detach
+from rewriter.identify.profiles import KNOWN
+from rewriter.identify.profiles.directions import (
+    BRANCH,
+    Directions,
+    alike,
+    merged,
+    parse,
+    text_hash,
+)
 from tests.support.mutants.tuned import state
 
-HEAD = ("program", "executed", "before", "after", "quotient", "at best", "executed instructions")
+HEAD = (
+    "program", "executed", "before", "after", "quotient", "at best", ORDERED, UNORDERED, STAYING,
+    "executed instructions", "lines missed",
+)  # fmt: skip
 _TIME = 900.0  # seconds of a run
-_PAGE = 1 << 12  # bytes, by which an emulator maps the parts of a file
-
-Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Executed:
-    """Of a file's instructions, by where they stand in its text: how often each was executed, and
-    how often control went on elsewhere than behind it."""
-
-    program: Program
-    executed: Numbers
-    left: Numbers
-
-    @property
-    def total(self) -> int:
-        """Executed instructions."""
-        return int(self.executed.sum())
-
-    @property
-    def taken(self) -> int:
-        """Direct branches and jumps that were taken."""
-        flows = self.program.listing.flows
-        direct = np.isin(flows, [FLOW_CODE[Flow.BRANCH], FLOW_CODE[Flow.JUMP]])
-        return int(self.left[direct].sum())
-
-    @property
-    def often(self) -> float:
-        """These for each 1,000 instructions."""
-        return 1000 * self.taken / max(self.total, 1)
-
-    def directions(self) -> Mapping[int, Direction]:
-        """Which way each conditional branch went."""
-        listing = self.program.listing
-        at = np.flatnonzero((listing.flows == FLOW_CODE[Flow.BRANCH]) & (self.executed > 0))
-        rows = zip(
-            listing.addresses[at].tolist(),
-            self.executed[at].tolist(),
-            self.left[at].tolist(),
-            strict=True,
-        )
-        return {address: Direction(executed, left, 0) for address, executed, left in rows}
-
-
-def executed(program: Program, image: Image, text: bytes) -> Executed:
-    """What the plugin wrote of a file, by the offsets from where its code begins."""
-    listing = program.listing
-    found = np.zeros((2, len(listing)), dtype=np.int64)
-    rows = np.array(text.split(), dtype=np.int64).reshape(-1, 4)
-    first = min(s.p_vaddr for s in image.segments if s.p_type == PT_LOAD) & -_PAGE
-    at = np.searchsorted(listing.addresses, (rows[:, 0] + first).astype(np.uint64))
-    here = at < len(listing)
-    found[0, at[here]], found[1, at[here]] = rows[here, 1], rows[here, 3]
-    return Executed(program, found[0], found[1])
-
-
-@dataclass(frozen=True)
-class Bound:
-    """What chains give at best, of the branches that one run counted."""
-
-    run: Executed
-    cpu: Cpu
-
-    def taken(self) -> int:
-        """Direct branches and jumps that would be taken in all functions that are understood."""
-        program, nops = self.run.program, Nops(self.run.program, self.cpu)
-        counts, fewer = self.run.directions(), 0
-        reached = {address: one for address, one in counts.items() if one.executed}
-        for function in program.functions:
-            if not program.not_understood(function) and any(at in function for at in reached):
-                fewer += self._fewer(program, function, nops, counts)
-        return self.run.taken - fewer
-
-    def _fewer(
-        self, program: Program, function: Function, nops: Nops, counts: Mapping[int, Direction]
-    ) -> int:
-        items = tuple(nops.standing({}, function.start, function.end))
-        targets = {target for _, target in transfers(function, items)}
-        targets |= {t for table in program.tables_of(function) for t in table.targets}
-        starts = {function.start, *program.target.entries(program.listing, function)}
-        known = program.target.inverting
-        assert known is not None
-        code = Code(function, items, starts, (), targets, branches=counts)
-        pads = program.pads_of(function)
-        units = Units(code, [0] * len(items), pads)
-        return max(
-            sum(units.taken) - arranged(units, known, Chains(units, (), units.ways).order()).taken,
-            0,
-        )
 
 
 @dataclass(frozen=True)
@@ -182,47 +105,92 @@ class Retuned:
         return path if path.is_file() else write_aside(path, make)
 
 
-def counted_with(original: Path, names: Sequence[str], cpu: str) -> Path:
-    """A profile of the library, of some programs that run on it."""
-    made = []
+def counted_with(original: Path, names: Iterable[str], cpu: str) -> Iterator[Directions]:
+    """Which way the library's branches go, in each of some programs that run on it."""
+    image = load(original)
+    program = analyse(image, sequential_of(image))
     for name in names:
-        command = [str(programs.build(name, guests.of(original)))]
-        command += programs.of(name).arguments
-        wishes = Wishes(cpu=cpu, sysroot=programs.sysroot(original, cpu=cpu))
-        made.append(profile.programs(original, command, wishes=wishes, limit=_TIME).directions)
-    path = cache_dir("profiles") / f"{text_hash(load(original))[:16]}.txt"
-    path.write_text(merged(made).written(), encoding="ascii")
+        ways = run_of(program, image, name, original, cpu).directions()
+        yield Directions(text_hash(image), {(BRANCH, at): one for at, one in ways.items()})
+
+
+def run_of(program: Program, image: Image, name: str, path: Path, cpu: str) -> Executed:
+    """What a program executes in a library."""
+    return executed(program, image, programs.observed("transfers", name, path, cpu, _TIME, ()))
+
+
+def written(profiles: Sequence[Directions]) -> Path:
+    """A file with profiles added up, each of which counts as much as another."""
+    text = merged(alike(profiles)).written()
+    path = cache_dir("profiles") / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.txt"
+    path.write_text(text, encoding="ascii")
     return path
 
 
-def lines(
-    files: Sequence[Path], cpu: Cpu, target: Sequential, names: Sequence[str]
-) -> Iterator[str]:
-    """The table, as lines of Markdown."""
-    yield f"| {' | '.join(HEAD)} |"
-    yield "|" + "---|" * len(HEAD)
+def lines(files: Sequence[Path], cpu: Cpu, names: Sequence[str]) -> Iterator[str]:
+    """The rows of some programs, as lines of Markdown."""
     images = [load(path) for path in files]
-    both = [(analyse(image, target), image) for image in images]
+    both = [(analyse(image, sequential_of(image)), image) for image in images]
+    edits = detach(images[1].data)[1].edits
+    ordered = {edit.address for edit in edits if edit.technique == ByProfile.name}
     for name in names:
         if len({programs.counted(name, [path], cpu.name)[0].stdout for path in files}) != 1:
             raise RuntimeError(f"{name} prints something else")
-        runs = [
-            executed(
-                program, image, programs.observed("transfers", name, path, cpu.name, _TIME, ())
-            )
+        before, after = (
+            run_of(program, image, name, path, cpu.name)
             for path, (program, image) in zip(files, both, strict=True)
-        ]
-        yield row(name, runs[0], runs[1], Bound(runs[0], cpu).taken())
+        )
+        misses = [missed(name, path, cpu) for path in files]
+        yield row(name, before, after, Bound(before, cpu), ordered, misses)
 
 
-def row(name: str, before: Executed, after: Executed, best: int) -> str:
+def missed(name: str, path: Path, cpu: Cpu) -> int:
+    """How many lines of a library are not in the instruction cache when they are fetched."""
+    cache = instruction_cache(cpu)
+    sizes = {name: getattr(cache, name).value for name in ("size", "ways", "line")}
+    return int(programs.observed("fetched", name, path, cpu.name, _TIME, (), sizes).split()[1])
+
+
+def instruction_cache(cpu: Cpu) -> Cache:
+    """The first-level instruction cache of a CPU."""
+    pipeline = cpu.pipeline
+    assert isinstance(pipeline, InOrder | OutOfOrder | Dispatched), f"{cpu.name} is not described"
+    return pipeline.icache if isinstance(pipeline, InOrder) else pipeline.memory.icache
+
+
+def row(
+    name: str,
+    before: Executed,
+    after: Executed,
+    bound: Bound,
+    ordered: Collection[int],
+    misses: Sequence[int],
+) -> str:
     """One program's line."""
+    more = above(bound, after, ordered)
     cells = (
         name, f"{before.total:,}", f"{before.often:.1f}", f"{after.often:.1f}",
-        f"{after.often / before.often:.3f}", f"{best / before.taken:.3f}",
-        f"{after.total / before.total:.4f}",
+        f"{after.often / before.often:.3f}", f"{bound.taken / before.taken:.3f}",
+        *(f"{more[what] / before.taken:.3f}" for what in (ORDERED, UNORDERED, STAYING)),
+        f"{after.total / before.total:.4f}", f"{misses[0]:,} {misses[1]:,}",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
+
+
+def sequential_of(image: Image) -> Sequential:
+    """The target of code whose instructions stand alone."""
+    target = choose.target_of(image).sequential
+    assert target is not None
+    return target
+
+
+def groups(names: Sequence[str], halves: bool) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Programs to measure, and those that a profile is made with besides: the other half."""
+    if not halves:
+        yield names, ()
+        return
+    for first in range(2):
+        yield names[first::2], names[1 - first :: 2]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -234,20 +202,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--made-with", action="append", default=[])
     parser.add_argument("--passes", default="", metavar="LIST")
     parser.add_argument("programs", nargs="*", default=[*programs.WORK, *programs.BENCH])
+    parser.add_argument("--halves", action="store_true")
     given = parser.parse_args(arguments)
     try:
         path = find(given.library)
         image = load(path)
-        target = choose.target_of(image)
-        sequential = target.sequential
-        assert sequential is not None
-        counted = given.profile or KNOWN / f"{text_hash(image)[:16]}.txt"
-        if given.made_with:
-            counted = counted_with(path, given.made_with, given.cpu)
+        cpu = sequential_of(image).cpus[given.cpu]
+        known = given.profile or KNOWN / f"{text_hash(image)[:16]}.txt"
+        read = [parse(known.read_text("ascii"), known.name)] if known.is_file() else []
         made = Retuned(path, given.cpu, tuple(filter(None, given.passes.split(","))))
-        files = made.without(), made.by(counted)
-        for line in lines(files, target.cpus[given.cpu], sequential, given.programs):
-            print(line, flush=True)
+        print(f"| {' | '.join(HEAD)} |\n|" + "---|" * len(HEAD))
+        for names, others in groups(given.programs, given.halves):
+            counted = [*read, *counted_with(path, [*given.made_with, *others], given.cpu)]
+            for line in lines((made.without(), made.by(written(counted))), cpu, names):
+                print(line, flush=True)
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 1

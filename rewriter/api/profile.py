@@ -81,6 +81,11 @@ def merged(paths: Sequence[Path]) -> Directions:
     return directions.merged(_read(path) for path in paths)
 
 
+def merged_alike(paths: Sequence[Path]) -> Directions:
+    """The same, each of which counts as much as another."""
+    return directions.merged(directions.alike(_read(path) for path in paths))
+
+
 def _read(path: Path) -> Directions:
     text = files.read(path).decode("utf-8", "replace")
     if not directions.claims(text):

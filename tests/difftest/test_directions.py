@@ -121,6 +121,19 @@ def test_it_is_read_and_written() -> None:
     assert directions.parse(found.written(), "p") == found
 
 
+def test_a_long_run_counts_no_more_than_a_short_one() -> None:
+    """Of ten passes and of 70,000: each way of a branch that one took and one did not is as often.
+
+    What was counted in neither is left out of the sums.
+    """
+    texts = ("branch 14 10 10 0", "branch 14 70000 0 7\nbranch 18 0 0 0", "")
+    every = [directions.parse(f"{directions.FIRST}\ntext {TEXT}\n{text}\n", "p") for text in texts]
+    found = directions.merged(directions.alike(every)).counts
+    assert found["branch", 20] == Direction(140000, 70000, 7)
+    assert found["branch", 24] == Direction(0, 0, 0)
+    assert directions.merged(every).counts["branch", 20] == Direction(70010, 10, 7)
+
+
 @pytest.mark.parametrize(
     "line",
     ("move 10 7 8 1", "move 10 7 6 8", "move 10 7 6", "move x 7 6 1", "move 10 -7 6 1",

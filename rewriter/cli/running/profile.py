@@ -16,6 +16,7 @@ from rewriter.core.errors import BadUsage
 @click.argument("names", metavar="FILE [-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("-o", "--output", type=PATH, metavar="OUT", required=True, help="The profile.")
 @click.option("--merge", is_flag=True, help="Add up the profiles FILE... of one text.")
+@click.option("--alike", is_flag=True, help="With --merge, each counts as much as another.")
 @click.option("--initrd", type=PATH, metavar="CPIO", help="Boot the kernel FILE with this.")
 @click.option("--inputs", type=PATH, metavar="DIR", help="Each file in it is standard input.")
 @click.option("--args", "lines", type=PATH, metavar="FILE", help="Each line of it is arguments.")
@@ -25,6 +26,7 @@ def profile(
     names: tuple[str, ...],
     output: Path,
     merge: bool,
+    alike: bool,
     initrd: Path | None,
     inputs: Path | None,
     lines: Path | None,
@@ -35,8 +37,9 @@ def profile(
 
     COMMAND runs under an emulator, with FILE in place of `{}`; without `{}` FILE is a library,
     which stands in place of the one of its name; without COMMAND FILE itself runs. What comes out
-    is for `retune patch --profile`; profiles of one file are added up with --merge. With --initrd
-    FILE is a kernel, which must power off by itself.
+    is for `retune patch --profile`; profiles of one file are added up with --merge, with
+    --alike so that a long run counts no more than a short one. With --initrd FILE is a kernel,
+    which must power off by itself.
 
     \b
     Examples:
@@ -55,8 +58,11 @@ def profile(
     if not names:
         raise BadUsage("profile: names no file")
     first = Path(names[0])
+    if alike and not merge:
+        raise BadUsage("profile: --alike says how --merge adds up")
     if merge:
-        found = made.merged([Path(name) for name in names])
+        add_up = made.merged_alike if alike else made.merged
+        found = add_up([Path(name) for name in names])
     elif initrd is not None:
         with show.progress() as progress:
             found = made.boot(first, initrd, limit=limit, progress=progress).directions

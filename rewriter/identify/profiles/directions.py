@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rewriter.core.errors import BadInput
 from rewriter.elf.image import Image
@@ -114,6 +114,24 @@ def merged(profiles: Iterable[Directions]) -> Directions:
     return Directions(
         every[0].text, counts, tuple(dict.fromkeys(n for p in every for n in p.notes))
     )
+
+
+def alike(profiles: Iterable[Directions]) -> list[Directions]:
+    """Profiles each of which counts as much as the one that counted most."""
+    every = list(profiles)
+    totals = [sum(one.executed for one in profile.counts.values()) for profile in every]
+    most = max(totals, default=0)
+    return [_times(one, most, total) for one, total in zip(every, totals, strict=True)]
+
+
+def _times(profile: Directions, most: int, total: int) -> Directions:
+    """The counts of a profile, which are a `total`, brought to another one."""
+    counts = {
+        where: Direction(*(n * most // total for n in (one.executed, one.held, one.missed)))
+        for where, one in profile.counts.items()
+        if total
+    }
+    return replace(profile, counts=counts)
 
 
 def _all(every: Iterable[Directions]) -> Iterator[tuple[tuple[str, int], Direction]]:

@@ -483,9 +483,14 @@ def _proper(segment: Segment) -> list[tuple[int, int]]:
     return [(segment.placeless[slot], segment.addresses[slot]) for slot in segment.proper()]
 
 
-def _transfers(code: Cutter) -> list[int]:
-    """The transfers of control in the order in which they stand, without how far they go."""
-    return [code.placeless[at] for at in code.transfers]
+def _transfers(code: Cutter) -> list[tuple[int, int]]:
+    """The transfers of control in the order in which they stand, without how far they go.
+
+    Each with how many stand before what it leads to in the function, or -1.
+    """
+    to = (code.at.get(code.targets[at]) for at in code.transfers)
+    before = (-1 if there is None else bisect_left(code.transfers, there) for there in to)
+    return list(zip((code.placeless[at] for at in code.transfers), before, strict=True))
 
 
 def _same_transfer(old: Insn, new: Insn) -> None:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-
 import targets
 from fixtures import inputs
+from fixtures.fuzz.counts import random_counts
 from fixtures.places import CHECKOUT, cache_dir
 from passes import ORDER
 from passes.substitute import Substitute
-from rewriter.analysis.program import Program, analyse
-from rewriter.core.code.listing import FLOW_CODE
-from rewriter.core.isa.instruction import Flow
+from rewriter.analysis.program import analyse
 from rewriter.elf.image import load
-from rewriter.identify.profiles import Direction
-from rewriter.identify.profiles.directions import BRANCH, Directions, text_hash
 
 OPTIONS = {"itanium2": ("--passes", "align,prefetch,schedule")}
 """Of grouped code: a routine that another stands for is compared with that byte for byte."""
@@ -50,27 +44,12 @@ def ordered(name: str, cpu: str, share: float = 0.2) -> Path:
         image = load(original)
         target = targets.of(image)
         assert target.sequential is not None
-        counts = drawn(analyse(image, target.sequential), _SEED, share)
+        counts = random_counts(analyse(image, target.sequential), _SEED, share)
         profile.write_text(counts.written(), encoding="ascii")
         passes = [one.name for one in ORDER if one.offered(target) and one.name != Substitute.name]
         options = "--passes", ",".join(passes), "--profile", str(profile)
         inputs.write_aside(path, lambda aside: _patch(original, cpu, aside, *options))
     return path
-
-
-def drawn(program: Program, seed: int, share: float = 1.0) -> Directions:
-    """Counts of conditional branches that nothing has counted, of a share of all functions."""
-    draw, listing = random.Random(seed), program.listing
-    counts: dict[tuple[str, int], Direction] = {}
-    for function in program.functions:
-        if share < 1.0 and draw.random() > share:
-            continue
-        first, last = listing.span(function.start, function.end)
-        at = first + np.flatnonzero(listing.flows[first:last] == FLOW_CODE[Flow.BRANCH])
-        for address in listing.addresses[at].tolist():
-            executed = draw.choice((0, 1, 10, 1000, 1000000))
-            counts[BRANCH, address] = Direction(executed, draw.randint(0, executed), 0)
-    return Directions(text_hash(program.image), counts)
 
 
 def _patch(original: Path, cpu: str, out: Path, *options: str) -> None:

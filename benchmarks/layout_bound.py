@@ -1,0 +1,154 @@
+"""What a library executed, transfer by transfer, and how few of them chains of blocks can leave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from passes.align import Code, transfers
+from passes.lib.move import check_ways_in
+from passes.lib.nops import Nops
+from passes.ordering.arranged import arranged
+from passes.ordering.chains import Chains
+from passes.ordering.units import Units
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import CannotMove
+from rewriter.elf.headers import PT_LOAD
+from rewriter.elf.image import Image
+from rewriter.identify.profiles import Direction
+
+ORDERED, UNORDERED, STAYING = "in another order", "in its order", "not to be moved"
+"""What became of a function: of the last kind are those that `layout` may not touch."""
+
+_PAGE = 1 << 12  # bytes, by which an emulator maps the parts of a file
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Executed:
+    """Of a file's instructions, by where they stand in its text: how often each was executed, and
+    how often control went on elsewhere than behind it."""
+
+    program: Program
+    executed: Numbers
+    left: Numbers
+
+    @cached_property
+    def total(self) -> int:
+        """Executed instructions."""
+        return int(self.executed.sum())
+
+    @cached_property
+    def transfers(self) -> Numbers:
+        """How often each direct branch and jump was taken; 0 of all else."""
+        direct = [FLOW_CODE[Flow.BRANCH], FLOW_CODE[Flow.JUMP]]
+        return np.where(np.isin(self.program.listing.flows, direct), self.left, 0)
+
+    @cached_property
+    def taken(self) -> int:
+        """Direct branches and jumps that were taken."""
+        return int(self.transfers.sum())
+
+    def taken_in(self, function: Function) -> int:
+        """Those of a function."""
+        here = slice(*self.program.listing.span(function.start, function.end))
+        return int(self.transfers[here].sum())
+
+    @property
+    def often(self) -> float:
+        """These for each 1,000 instructions."""
+        return 1000 * self.taken / max(self.total, 1)
+
+    def directions(self) -> Mapping[int, Direction]:
+        """Which way each conditional branch went."""
+        listing = self.program.listing
+        at = np.flatnonzero((listing.flows == FLOW_CODE[Flow.BRANCH]) & (self.executed > 0))
+        rows = zip(
+            listing.addresses[at].tolist(),
+            self.executed[at].tolist(),
+            self.left[at].tolist(),
+            strict=True,
+        )
+        return {address: Direction(executed, left, 0) for address, executed, left in rows}
+
+
+def executed(program: Program, image: Image, text: bytes) -> Executed:
+    """What the plugin wrote of a file, by the offsets from where its code begins."""
+    listing = program.listing
+    found = np.zeros((2, len(listing)), dtype=np.int64)
+    rows = np.array(text.split(), dtype=np.int64).reshape(-1, 4)
+    first = min(s.p_vaddr for s in image.segments if s.p_type == PT_LOAD) & -_PAGE
+    at = np.searchsorted(listing.addresses, (rows[:, 0] + first).astype(np.uint64))
+    here = at < len(listing)
+    found[0, at[here]], found[1, at[here]] = rows[here, 1], rows[here, 3]
+    return Executed(program, found[0], found[1])
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What chains give at best, of the branches that one run counted."""
+
+    run: Executed
+    cpu: Cpu
+
+    @property
+    def taken(self) -> int:
+        """Direct branches and jumps that would be taken, each function in its best order."""
+        return self.run.taken - sum(self.fewer.values())
+
+    @cached_property
+    def fewer(self) -> Mapping[Function, int]:
+        """How many fewer in each function where some were taken, as far as it is understood."""
+        return dict(self._found())
+
+    def _found(self) -> Iterator[tuple[Function, int]]:
+        program, nops = self.run.program, Nops(self.run.program, self.cpu)
+        counts = self.run.directions()
+        for function in program.functions:
+            if self.run.taken_in(function) and not program.not_understood(function):
+                yield function, self._fewer(function, nops, counts)
+
+    def _fewer(self, function: Function, nops: Nops, counts: Mapping[int, Direction]) -> int:
+        program = self.run.program
+        items = tuple(nops.standing({}, function.start, function.end))
+        targets = {target for _, target in transfers(function, items)}
+        targets |= {t for table in program.tables_of(function) for t in table.targets}
+        starts = {function.start, *program.target.entries(program.listing, function)}
+        known = program.target.inverting
+        assert known is not None
+        code = Code(function, items, starts, (), targets, branches=counts)
+        units = Units(code, [0] * len(items), program.pads_of(function))
+        found = arranged(units, known, Chains(units, (), units.ways).order())
+        return max(sum(units.taken) - found.taken, 0)
+
+
+def above(bound: Bound, after: Executed, ordered: Collection[int]) -> Mapping[str, int]:
+    """How many taken transfers an output has above a bound, by what became of their functions.
+
+    `ordered` are the starts of functions whose blocks changed places.
+    """
+    found = dict.fromkeys((ORDERED, UNORDERED, STAYING), 0)
+    program = bound.run.program
+    for function, fewer in bound.fewer.items():
+        more = after.taken_in(function) - bound.run.taken_in(function) + fewer
+        what = ORDERED if function.start in ordered else _left(program, function)
+        found[what] += more
+    return found
+
+
+def _left(program: Program, function: Function) -> str:
+    """Why a function has no other order."""
+    try:
+        check_ways_in(program, function, program.target.entries(program.listing, function))
+    except CannotMove:
+        return STAYING
+    return UNORDERED
