@@ -14,9 +14,7 @@ Exit status 1 where less than half is recovered, or a retuned program executes m
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import targets
 from benchmarks.whole_programs import retuned
-from fixtures.inputs import Missing, find, tool
+from fixtures.inputs import Missing, find
 from fixtures.ppc_builds import BUILDS, built
-from fixtures.programs import plugin_path
+from fixtures.ppc_counts import counted
 from rewriter.elf.image import load
 
 CPUS, LEVELS = ("power9", "power10"), ("-O2", "-O3")
@@ -83,31 +81,16 @@ def tasks(names: Sequence[str], cpu: str, level: str) -> Iterator[Task]:
 
 def ran(program: Path, task: Task, cpu: str) -> Ran:
     """A run of a task on a CPU."""
-    root = find("ppc64el-libc").resolve().parents[1]
-    with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch) / "out"
-        options = ("-cpu", cpu, "-L", root, "-plugin", f"{plugin_path('executions')},out={out}")
-        command = [str(tool("qemu-ppc64le")), *map(str, options), str(program), *task.arguments]
-        done = subprocess.run(command, check=True, input=task.given, stdout=subprocess.PIPE)
-        lines = next(out.parent.glob("out.*")).read_text("ascii").splitlines()
-    return Ran(done.stdout, _by_mnemonic(program, lines))
-
-
-def _by_mnemonic(program: Path, lines: Sequence[str]) -> Counter[str]:
-    """What the plugin counted in the program itself."""
     image = load(program)
     target = targets.of(image).sequential
     assert target is not None
     listing = target.listing(image)
-    found, inside = Counter[str](), False
-    for line in lines:
-        if line.startswith(("/", "*")):
-            inside = line == str(program)
-        elif inside:
-            offset, count = map(int, line.split())
-            insn = listing.insn(listing.index(image.address_of(offset)))
-            found[insn.name if insn is not None else "data"] += count
-    return found
+    printed, counts = counted(program, cpu, task.arguments, task.given)
+    executed = Counter[str]()
+    for offset, count in counts.items():
+        insn = listing.insn(listing.index(image.address_of(offset)))
+        executed[insn.name if insn is not None else "data"] += count
+    return Ran(printed, executed)
 
 
 def compared(task: Task, cpu: str, level: str) -> tuple[Ran, Ran, Ran]:

@@ -27,8 +27,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.whole_programs import retuned
-from fixtures.inputs import Missing, find, tool
-from fixtures.programs import plugin_path
+from fixtures.inputs import Missing, tool
+from fixtures.ppc_counts import counted
 from rewriter.elf.image import load
 
 SOURCE = Path(__file__).resolve().parents[1] / "fixtures" / "ppc" / "idioms.c"
@@ -75,31 +75,15 @@ def compiled(cpu: str, level: str, folder: Path) -> Path:
 
 def executed(program: Path, cpu: str) -> tuple[bytes, Counter[str]]:
     """What a program prints, and the instructions that it executes, by function."""
-    root = find("ppc64el-libc").resolve().parents[1]
-    with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch) / "out"
-        options = ("-cpu", cpu, "-L", root, "-plugin", f"{plugin_path('executions')},out={out}")
-        done = subprocess.run(
-            (tool("qemu-ppc64le"), *options, program), check=True, stdout=subprocess.PIPE
-        )
-        lines = next(out.parent.glob("out.*")).read_text("ascii").splitlines()
-    return done.stdout, _by_function(program, lines)
-
-
-def _by_function(program: Path, lines: Sequence[str]) -> Counter[str]:
-    """What the plugin counted in a program, by the function."""
     image = load(program)
     functions = sorted((s.st_value, s.name) for s in image.symbols if s.st_type == _FUNCTION)
     starts = [start for start, _ in functions]
-    found, inside = Counter[str](), False
-    for line in lines:
-        if line.startswith(("/", "*")):
-            inside = line == str(program)
-        elif inside:
-            offset, count = map(int, line.split())
-            at = bisect_right(starts, image.address_of(offset)) - 1
-            found[functions[at][1]] += count
-    return found
+    printed, counts = counted(program, cpu)
+    found = Counter[str]()
+    for offset, count in counts.items():
+        at = bisect_right(starts, image.address_of(offset)) - 1
+        found[functions[at][1]] += count
+    return printed, found
 
 
 def loops(cpu: str, level: str) -> Iterator[Loop]:
