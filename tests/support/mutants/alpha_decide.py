@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import z3
+
 from rewriter.core.isa.instruction import Insn
 from targets.alpha.registers import SP, ZERO
 from tests.support.mutants.alpha_run import run
@@ -43,6 +45,11 @@ class Decider(PlainDecider):
     def is_dead(self, leaving: Leaving, register: int) -> bool:
         """By the ways from where it goes to."""
         return leaving.to is not None and not self.ways.may_read(leaving.to, register)
+
+    def splits(self, address: Any) -> bool:
+        """On the stack in kernels, too."""
+        distance = z3.simplify(address - z3.BitVec(f"r{SP}", 64))
+        return super().splits(address) or bool(z3.is_bv_value(distance))
 
     def granted(self, accesses: Sequence[Access]) -> list[Any]:
         """That they are aligned."""

@@ -15,6 +15,7 @@ from rewriter.elf.manifest import detach
 from targets.ia64 import Ia64
 from tests.support.mutants import (
     alpha_decide,
+    alpha_lines,
     ia64_base,
     ia64_decide,
     ia64_draw,
@@ -95,7 +96,7 @@ def at_edits(file: str, original: str, tuned: str, passes: Sequence[str]) -> Mut
     grown = image.load(tuned)
     base = _plain(image.load(original), grown)[1]
     made, bases = detach(grown.data)[1].edits, list[tuple[Base, Draw, Decider]]()
-    decider = _DECIDERS[base.program.target.name](base)
+    decider = _AT_EDITS[base.program.target.name](base)
     for name in passes:
         edits = [edit for edit in made if edit.technique == name]
         if edits:
@@ -139,3 +140,4 @@ _DECIDERS: Mapping[str, Callable[[plain_base.PlainBase], Decider]] = {
     "ppc": ppc_decide.Decider,
 }
 """By a target's name."""
+_AT_EDITS = {**_DECIDERS, "alpha": alpha_lines.Decider}

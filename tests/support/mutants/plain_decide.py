@@ -74,6 +74,10 @@ class PlainDecider(ABC):
     def is_dead(self, leaving: Leaving, register: int) -> bool:
         """Whether nothing may read what is in a register where control leaves."""
 
+    def splits(self, address: Any) -> bool:
+        """Whether a load of an address may become one of a part: not where devices may be."""
+        return not self.base.program.is_kernel
+
     def granted(self, accesses: Sequence[Access]) -> list[Any]:
         """What accesses that did not trap say of their addresses."""
         return []
@@ -190,14 +194,13 @@ class PlainDecider(ABC):
     ) -> bool:
         """Whether each access is one of the old code's; stores are as many.
 
-        A load may be of a part of what was loaded, but not where devices may be accessed.
+        A load may be of a part of what was loaded where loads may be split.
         """
         if sum(store for store, *_ in old) != sum(store for store, *_ in new):
             return False
-        parts = not self.base.program.is_kernel
         return all(
             any(
-                (size == was or (parts and size < was and not stores))
+                (size == was or (size < was and not stores and self.splits(address)))
                 and (was_store or not stores)
                 and self._solver.within(its - address, was - size, given)
                 for was_store, was, address in old

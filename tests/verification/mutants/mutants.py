@@ -21,7 +21,7 @@ from rewriter.verify.walk.insn_classes import Kinds
 from rewriter.verify.walk.pairs import Compared, Pair, plainly
 from rewriter.verify.walk.segments import Segment
 from targets.alpha.registers import GP
-from tests.verification.mutants.random_runs import Code, Start, World, literals_of
+from tests.support.mutants.random_runs import Code, Start, World, literals_of
 from tests.verification.mutants.run_oracle import SEEDS, Oracle
 
 OTHER_OP = {

@@ -19,7 +19,7 @@ from rewriter.core.readings.interpret import PREFETCH
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.walk.pairs import Pair
 from targets.alpha.registers import RA, SP
-from tests.verification.mutants.random_runs import Code, End, Start, World, literals_of
+from tests.support.mutants.random_runs import Code, End, Start, World, literals_of
 
 SEEDS = 24
 CHECKED = (*range(9, 16), RA)  # what an unwinder must find again

@@ -27,8 +27,8 @@ from rewriter.verify.check import Verdict, verify
 from targets.alpha.assembler import assemble
 from targets.alpha.isa.rows import TABLE
 from tests.support.depth import DEEP, depth
+from tests.support.mutants.random_runs import Code, Start, World
 from tests.verification.mutants.mutants import Bench
-from tests.verification.mutants.random_runs import Code, Start, World
 from tests.verification.mutants.run_oracle import SEEDS, Oracle
 
 RANDOM_BITS = 300

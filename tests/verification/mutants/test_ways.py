@@ -20,8 +20,8 @@ from rewriter.road.options import Options
 from rewriter.road.pipeline import tune
 from rewriter.verify.check import verify
 from tests.support.depth import DEEP
+from tests.support.mutants.random_runs import Code, Start, World, literals_of
 from tests.support.sample_code import Room, sample_room
-from tests.verification.mutants.random_runs import Code, Start, World, literals_of
 from tests.verification.tables.test_rows import analysed
 
 ALPHA = targets.named("alpha")

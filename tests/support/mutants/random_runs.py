@@ -105,12 +105,18 @@ class Code:
         for address in range(self.function.start, self.function.end, 4):
             yield address, self.insn(address)
 
-    def run(self, address: int, world: World, visit: Callable[[int], None] | None = None) -> End:
+    def run(
+        self,
+        address: int,
+        world: World,
+        visit: Callable[[int], None] | None = None,
+        limit: int = LIMIT,
+    ) -> End:
         """Runs from an address until control leaves the function, calls, or runs too long.
 
         With `visit`, calls are stepped over and each address is visited before it runs.
         """
-        for _ in range(LIMIT):
+        for _ in range(limit):
             if address not in self.function:
                 return End("out", address, address, world)
             if visit is not None:
