@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from types import MappingProxyType
 from typing import Any
 
 from rewriter.core.code.ordering import Limits
@@ -48,7 +49,7 @@ def within(
     most: int,
     near: Sequence[int],
     apart: Groups,
-    latest: Mapping[int, int],
+    latest: Mapping[int, int] = MappingProxyType({}),
     effort: float = EFFORT,
 ) -> tuple[int, ...] | None:
     """Cycles of which there are at most `most`, for the registers that the part allows.

@@ -50,7 +50,7 @@ def edges(
     if not exits:
         return bundled_graph.edges(slots, rules, facts, stands)
     facts = [
-        rules.passable(slot.insn) if slot.address in exits else one
+        _passable(rules.passable(slot.insn), one) if slot.address in exits else one
         for slot, one in zip(slots, facts, strict=True)
     ]
     before = bundled_graph.edges(slots, rules, facts, stands)
@@ -71,6 +71,15 @@ def edges(
         tuple(_behind(edge, slot, slots, rules, exits) for edge in each.values())
         for slot, each in zip(slots, found, strict=True)
     ]
+
+
+def _passable(branch: Facts, one: Facts) -> Facts:
+    """What is known of a branch that others may pass, under the predicate of `one`, which may be
+    a value's number."""
+    if branch.predicate == one.predicate:
+        return branch
+    uses = branch.uses & ~(1 << branch.predicate) | 1 << one.predicate
+    return replace(branch, uses=uses, predicate=one.predicate)
 
 
 def _behind(edge: Edge, later: Slot, slots: Sequence[Slot], rules: ExitRules, exits: Exits) -> Edge:

@@ -49,7 +49,7 @@ class Values:
         self.slots, self.names, self._live, self._exits = slots, names, live, exits
         self._plain = [names.facts(slot.insn) for slot in slots]
         self.facts = reading(slots, self._plain, exits) if exits else self._plain
-        self.all = list(_values(slots, self.facts, live, names))
+        self.all = list(_values(slots, self.facts, live, names, exits))
         self.moving = [value for value in self.all if not value.fixed]
         registers = {value.register for value in self.all}
         self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
@@ -101,21 +101,45 @@ class Values:
         """
         uses: dict[int, int] = {}
         defs: dict[int, int] = {}
+        read: dict[tuple[int, int], int] = {}
+        written: dict[tuple[int, int], int] = {}
         facts = list(self.facts)
         stands: dict[int, int] = {}
         for number, value in enumerate(self.moving, _APART):
             change = 1 << number | 1 << value.register
             stands[number] = value.register
-            for read in value.reads:
-                uses[read] = uses.get(read, 0) ^ change
-            for write in value.writes:
-                defs[write] = defs.get(write, 0) ^ change
+            for slot in value.reads:
+                uses[slot] = uses.get(slot, 0) ^ change
+                read[slot, value.register] = number
+            for slot in value.writes:
+                defs[slot] = defs.get(slot, 0) ^ change
+                written[slot, value.register] = number
+            for slot in self._reading_all(value):
+                uses[slot] = uses.get(slot, 0) | 1 << number
+            for slot in self._writing_all(value):
+                defs[slot] = defs.get(slot, 0) | 1 << number
         for slot in uses.keys() | defs.keys():
             one = facts[slot]
             facts[slot] = replace(
-                one, uses=one.uses ^ uses.get(slot, 0), defs=one.defs ^ defs.get(slot, 0)
+                one,
+                uses=one.uses ^ uses.get(slot, 0),
+                defs=one.defs ^ defs.get(slot, 0),
+                predicate=read.get((slot, one.predicate), one.predicate),
+                either=frozenset(written.get((slot, each), each) for each in one.either),
             )
         return facts, stands
+
+    def _reading_all(self, value: Value) -> Iterator[int]:
+        """The slots in front of a value that read all registers in which it could be."""
+        every = next(bank for bank in self.names.banks if bank >> value.register & 1)
+        before = self.facts[: min(value.writes)]
+        return (n for n, one in enumerate(before) if not every & ~one.uses)
+
+    def _writing_all(self, value: Value) -> Iterator[int]:
+        """The slots in front of it and behind it that write all of them."""
+        every = next(bank for bank in self.names.banks if bank >> value.register & 1)
+        slots = {*value.writes, *value.reads}
+        return (n for n, one in enumerate(self.facts) if not every & ~one.defs and n not in slots)
 
     def spread(self) -> tuple[Slot, ...] | None:
         """The code as it stands, each value in the register that was free for longest; None if
@@ -170,7 +194,7 @@ class Values:
 
 
 def _values(
-    slots: Sequence[Slot], facts_of: Sequence[Facts], live: int, names: Names
+    slots: Sequence[Slot], facts_of: Sequence[Facts], live: int, names: Names, exits: Exits
 ) -> Iterator[Value]:
     written = 0
     for one in facts_of:
@@ -180,6 +204,7 @@ def _values(
     current: dict[int, Value] = {}
     for number, (slot, facts) in enumerate(zip(slots, facts_of, strict=True)):
         free, joined = names.renamable(slot.insn)
+        free &= ~exits.get(slot.address, 0)
         for register in bits(facts.uses & every):
             value = current.get(register)
             if value is None:

@@ -56,12 +56,20 @@ def in_place(routine: Routine) -> list[Placed]:
     return [Placed(region, region.start, region.end) for region in routine.regions]
 
 
+def _sort(slot: Slot) -> Hashable:
+    """What a transfer of control is found by again: its row.
+
+    Whatever else it says, as its predicate, is compared with the region that it is in.
+    """
+    return slot.insn.op.match, slot.insn.op.mask
+
+
 def keeps_transfers(target: Bundling, routine: Routine, old: Code, new: Code) -> bool:
     """Whether every region has its transfers of control within the range that it had."""
 
     def kept(code: Code, region: Region) -> list[Hashable]:
         slots = within(code, region.start, region.end, target.bundle)
-        return [target.place_free(slot.insn) for slot in _transfers(slots)]
+        return [_sort(slot) for slot in _transfers(slots)]
 
     return all(kept(old, region) == kept(new, region) for region in routine.regions)
 
@@ -76,7 +84,7 @@ def one_behind_another(
     function, size = routine.function, target.bundle
     before = _transfers(within(old, function.start, function.end, size))
     after = _transfers(within(new, function.start, function.end, size))
-    if [target.place_free(s.insn) for s in before] != [target.place_free(s.insn) for s in after]:
+    if [_sort(slot) for slot in before] != [_sort(slot) for slot in after]:
         raise Lost("its transfers of control are others, or in another order")
     heads = _heads(routine, before, after, size, led)
     ends = {

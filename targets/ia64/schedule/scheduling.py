@@ -18,7 +18,7 @@ from rewriter.core.isa.registers import Reg, register_mask
 from rewriter.core.run.kept import kept
 from targets.ia64.isa.alike import by, names, those
 from targets.ia64.isa.classes import KERNEL, RUNNING
-from targets.ia64.isa.fields import QP, SLOT, Unit
+from targets.ia64.isa.fields import SLOT, Unit
 from targets.ia64.isa.formats import SlotFormat, SlotOp
 from targets.ia64.isa.groups import clash
 from targets.ia64.isa.rows import TABLE
@@ -177,14 +177,21 @@ def _other(insn: Insn) -> Insn:
     return Insn(insn.op, (*values[:at], 1 - values[at], *values[at + 1 :]))
 
 
+_BRANCHES = ("br.cond", "brl.cond")  # their predicate says nothing but whether they are taken
 _KEPT = register_mask((STACK, THREAD))
 BANKS = tuple(
     register_mask(range(first, end)) & ~_KEPT
-    for first, end in ((GR + 2, FR), (FR + 2, FR + 32), (FR + 32, PR))
+    for first, end in ((GR + 2, FR), (FR + 2, FR + 32), (FR + 32, PR), (PR + 1, PR + 16))
 )
-"""Registers that can stand for each other, those of the frame where they are shown to be there."""
+"""Registers that can stand for each other, those of the frame where they are shown to be there.
 
-SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16))) & ~_KEPT
+Predicates from p16 on rotate.
+"""
+
+SPARE = (
+    register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16), *range(PR + 6, PR + 16)))
+    & ~_KEPT
+)
 """Registers that are there whatever the frame is, and need no enabling."""
 
 
@@ -200,24 +207,27 @@ def _registers(op: SlotOp) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _renamable(insn: Insn) -> tuple[int, int]:
     # The ALAT knows registers by number: advanced loads and their checks keep theirs.
     known = facts(insn)
-    if known.order & _NUMBERED or known.is_fixed:
-        return 0, 0
+    if known.is_fixed or known.order & _NUMBERED:
+        return (1 << known.predicate, 0) if insn.name.startswith(_BRANCHES) else (0, 0)
     named, updates = _registers(row(insn))
     values = insn.operands
-    return register_mask([values[n] for n in named]), register_mask([values[n] for n in updates])
+    gathered = (known.gathers[0] | known.gathers[1]) & _PREDICATES
+    free = register_mask([values[n] for n in named]) & ~gathered
+    return free, register_mask([values[n] for n in updates]) | gathered
 
 
 renamable = kept(_renamable, named)
-"""Registers that an instruction can name otherwise, and those that it increments."""
+"""Registers that an instruction can name otherwise, and those that it increments or gathers in:
+what they hold goes on.  Of a branch that is its predicate."""
 
 
 @cache
 def _named(op: SlotOp) -> tuple[tuple[Operand, bool], ...]:
-    """The operands that name registers but for the predicate, and whether each is written."""
+    """The operands that name registers, and whether each is written."""
     layout = op.format
     assert isinstance(layout, SlotFormat)
     written = layout.written
-    kinds = (o for o in layout.operands if o.kind is Kind.REGISTER and o.name != QP.name)
+    kinds = (o for o in layout.operands if o.kind is Kind.REGISTER)
     return tuple((operand, operand.name in written) for operand in kinds)
 
 

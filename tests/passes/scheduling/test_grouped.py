@@ -197,6 +197,13 @@ def test_values_wait_for_registers() -> None:
     assert max(found) == 6
 
 
+def test_what_control_leaves_at_comes_no_later_than_it_may() -> None:
+    """The second stays behind the first, and may issue in the cycle behind its, or in none."""
+    before = [(), (Edge(0, True, 1),)]
+    assert within(part(before, [2, 3]), Narrow(), 5, (3, 4), (), {1: 1}) == (0, 1)
+    assert within(part(before, [2, 3]), Narrow(), 5, (3, 4), (), {1: 0}) is None
+
+
 def test_what_does_not_fit_is_kept_apart() -> None:
     both = part([(), ()], [2, 3])
     assert within(both, Narrow(), 1, (0, 0), ()) == (0, 0)
