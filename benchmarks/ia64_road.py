@@ -3,8 +3,9 @@
 `.venv/bin/python benchmarks/ia64_road.py [--funcs RE] [--cpu NAME] [NAME...]` tunes the inputs and
 prints, over all straight regions of the functions that are understood: cycles, nops and bundles
 before and after, each region counted once and by itself, one with exits on the way (a superblock)
-along the path that falls through, before as after; how many regions changed, each proved; why
-others did not; and the processor and wall time.  "At least" is what no order of a region has fewer
+along the path that falls through, before as after; how many ways through a region, to its end or
+to an exit, take more cycles than before; how many regions changed, each proved; why others did not;
+and the processor and wall time.  "At least" is what no order of a region has fewer
 of, given its ports, units, exits and what is read behind them: each by itself, whatever the others
 are; those of regions that stay as they are.
 
@@ -21,12 +22,15 @@ import resource
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import targets
 from passes import offered
+from rewriter.core.code.groups import Slot
 from rewriter.core.code.superblock import Superblock
+from rewriter.core.isa.instruction import Flow
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -35,7 +39,8 @@ from fixtures.inputs import Missing, find
 from passes.scheduling.bundled_model import Model
 from rewriter.analysis.functions import find_functions
 from rewriter.elf.image import load
-from rewriter.road.bundled.function import Figures
+from rewriter.road.bundled.function import Figures, Reordered
+from rewriter.road.bundled.regions import Reordering
 from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 from targets.ia64.schedule.bundler import Scheduling
@@ -46,13 +51,18 @@ KERNEL, ARCHIVE = "ia64-vmlinux", ("argv_split", "strlen")  # the first and the 
 
 @dataclass
 class Sums:
-    """Totals over regions; `left` counts regions by why they stay, `grades` by evidence."""
+    """Totals over regions; `left` counts regions by why they stay.
+
+    Of the `ways` through changed regions, to the end or to an exit, `slower` take more cycles.
+    """
 
     before: Counter[str] = field(default_factory=Counter)
     after: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     least: Counter[str] = field(default_factory=Counter)
     regions: int = 0
+    ways: int = 0
+    slower: int = 0
 
     def __iadd__(self, other: Sums) -> Sums:
         """Another file's."""
@@ -61,6 +71,8 @@ class Sums:
         self.left += other.left
         self.least += other.least
         self.regions += other.regions
+        self.ways += other.ways
+        self.slower += other.slower
         return self
 
     def add(self, old: Figures, new: Figures) -> None:
@@ -71,6 +83,11 @@ class Sums:
             total["nops"] += figures.nops
             total["bundles"] += figures.bundles
 
+    def compare(self, old: Sequence[int], new: Sequence[int]) -> None:
+        """The cycles of each way through a changed region."""
+        self.ways += len(old)
+        self.slower += sum(b > a for a, b in zip(old, new, strict=True))
+
     def lines(self) -> list[str]:
         """What a reader wants to know."""
         found = [f"straight regions: {self.regions}"]
@@ -79,6 +96,7 @@ class Sums:
             share = 100 * (old - new) / old if old else 0
             found.append(f"{what}: {old} before, {new} after, {share:.1f} % fewer")
             found[-1] += f", at least {self.least[what]}"
+        found.append(f"ways through changed regions: {self.ways}, in more cycles: {self.slower}")
         found += [f"left alone: {n}: {reason}" for reason, n in self.left.most_common()]
         return found
 
@@ -91,6 +109,7 @@ def summed(road: BundledRoad) -> Sums:
             one = placing.made.get(region.start)
             if one is not None:
                 sums.add(one.before, one.after)
+                sums.compare(*(_ways(reordering, code) for code in _codes(reordering, one)))
                 continue
             sums.left[re.sub(r"0x[0-9a-f]+|\d+", "...", placing.left[region.start])] += 1
             try:
@@ -100,6 +119,22 @@ def summed(road: BundledRoad) -> Sums:
                 continue  # it holds no instructions
             sums.add(same, same)
     return sums
+
+
+def _codes(reordering: Reordering, one: Reordered) -> Iterator[Sequence[Slot]]:
+    """The slots of a region as it was and as it is."""
+    yield reordering.slots(one.region)
+    yield list(reordering.target.straight(one.code, one.region.start))
+
+
+def _ways(reordering: Reordering, slots: Sequence[Slot]) -> list[int]:
+    """The cycles to each transfer of control, with the bundle that it is in, and to the end."""
+    size = reordering.target.bundle
+    ends = [s.address // size for s in slots if s.insn.op.flow is not Flow.NEXT]
+    ends.append(slots[-1].address // size)
+    return [
+        reordering.scheduling.cycles([s for s in slots if s.address // size <= end]) for end in ends
+    ]
 
 
 def bound(road: BundledRoad, sums: Sums) -> None:
