@@ -18,12 +18,12 @@ from tests.support.mutants.changes import Change
 from tests.support.mutants.plain_base import NEAR, WORD
 from tests.support.mutants.random_runs import ARENA, LIMIT, Code, End, Start, World
 
-STATES, ENOUGH = 500, 8
+STATES, ENOUGH = 800, 8
 """How many states, and in how many a line must be given up by either code."""
 _LINE, _GIVEN_UP = 64, "wh64"
 _HINTS = frozenset({PREFETCH, _GIVEN_UP})
-_QUADS = 80
-"""So many quadwords apart are pointers at most, and so large are small counts."""
+_MANY, _STEPS = 80, (8, 32)
+"""Small counts are at most so large, and pointers so many steps apart, of so many bytes in turn."""
 
 
 class Near(Start):
@@ -33,9 +33,9 @@ class Near(Start):
         every = draw.getrandbits(64)
         if kind != "r":
             return every
-        number = draw.randrange(_QUADS)
-        made = (ARENA + 8 * number, number + 1, number % 2, every)
-        return draw.choices(made, (0.45, 0.4, 0.1, 0.05))[0]
+        number, step = draw.randrange(_MANY), _STEPS[self.seed % len(_STEPS)]
+        made = (ARENA + step * number, number + 1, number % 2, every)
+        return draw.choices(made, (0.6, 0.25, 0.1, 0.05))[0]
 
 
 class Lines(World):

@@ -22,7 +22,7 @@ ALPHA, SEED = Alpha(), 17
 COUNT, QUADS = 2, 8  # the register that counts, and quadwords of a line
 BEHIND = START + 9 * WORD  # the loop's count is a constant before
 KERNELS = {"writehint": FILL.format(FRAMED), "reload": CALLS.format("calls")}
-NUMBER = depth(40, 600)
+NUMBER = depth(30, 600)
 
 
 @pytest.mark.parametrize("name", KERNELS)
