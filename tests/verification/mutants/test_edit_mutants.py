@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.support.mutants.changes import Change
 from tests.support.mutants.plain_base import WORD, PlainBase
 from tests.support.small_kernel import START, linked
 
+Made = Callable[[str], mutants.Mutants]
 ALPHA, SEED = Alpha(), 17
 COUNT, QUADS = 2, 8  # the register that counts, and quadwords of a line
 BEHIND = START + 9 * WORD  # the loop's count is a constant before
@@ -25,12 +27,26 @@ KERNELS = {"writehint": FILL.format(FRAMED), "reload": CALLS.format("calls")}
 NUMBER = depth(30, 600)
 
 
+@pytest.fixture(scope="module")
+def made(retune: Retune, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The mutants of one of the kernels, retuned with its pass; made once."""
+
+    @cache
+    def of(name: str) -> mutants.Mutants:
+        folder = tmp_path_factory.mktemp(name)
+        linked(folder, KERNELS[name])
+        original, tuned = folder / "vmlinux", folder / "tuned"
+        passes = ("--cpu", "ev67", "--passes", f"{name},align")
+        done = retune("patch", original, "-o", tuned, *passes)
+        assert not done.returncode, done.stderr
+        return mutants.at_edits("vmlinux", str(original), str(tuned), [name])
+
+    return of
+
+
 @pytest.mark.parametrize("name", KERNELS)
-def test_changes_at_edits_are_refused_or_explained(
-    name: str, retune: Retune, tmp_path: Path
-) -> None:
-    made = _made(name, retune, tmp_path)
-    outcomes = [made.outcome(SEED, n) for n in range(NUMBER)]
+def test_changes_at_edits_are_refused_or_explained(name: str, made: Made) -> None:
+    outcomes = [made(name).outcome(SEED, n) for n in range(NUMBER)]
     survivors = [str(outcome) for outcome in outcomes if outcome.what == "UNEXPLAINED"]
     assert not survivors, "\n".join(survivors)
     assert {outcome.base for outcome in outcomes} == {name}
@@ -38,17 +54,9 @@ def test_changes_at_edits_are_refused_or_explained(
     assert "both" in {outcome.change.kind for outcome in outcomes}
 
 
-def _made(name: str, retune: Retune, folder: Path) -> mutants.Mutants:
-    linked(folder, KERNELS[name])
-    original, tuned = folder / "vmlinux", folder / "tuned"
-    done = retune("patch", original, "-o", tuned, "--cpu", "ev67", "--passes", f"{name},align")
-    assert not done.returncode, done.stderr
-    return mutants.at_edits("vmlinux", str(original), str(tuned), [name])
-
-
-def test_runs_tell_a_wrong_fill(retune: Retune, tmp_path: Path) -> None:
+def test_runs_tell_a_wrong_fill(made: Made) -> None:
     """A store that is left out, another count, a line that is not stored whole are no choice."""
-    base, _, decider = _made("writehint", retune, tmp_path).bases[0]
+    base, _, decider = made("writehint").bases[0]
     assert isinstance(base, PlainBase)
     wrong, choice = list[str](), list[str]()
     for address in range(BEHIND, BEHIND + 30 * WORD, WORD):
