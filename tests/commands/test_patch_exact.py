@@ -62,3 +62,14 @@ def test_a_target_without_bundles_has_no_exact_orders(sample: Path, run: Run) ->
     done = run("patch", sample, "--dry-run", "--cpu", "ev67", "--exact", ".*")
     assert done.exit_code == 3
     assert "--exact is not done for alpha" in done.stderr
+
+
+def test_zeros_in_front_of_a_section_are_no_open_group(run: Run, tmp_path: Path) -> None:
+    """As code they would be a bundle without a stop, which the first group could go on with."""
+    source = tmp_path / "sums.s"
+    source.write_text(SUMS)
+    apart = ia64.linked(source, tmp_path, "-shared", "-Ttext=0x1000")
+    done = run("patch", apart, "-o", tmp_path / "out", "--cpu", "itanium2", "--json")
+    (edit,) = [e for e in json.loads(done.stdout)["edits"] if e["pass"] == "schedule"]
+    assert edit["new"].endswith("13 cycles")
+    assert run("verify", apart, tmp_path / "out").exit_code == 0

@@ -165,6 +165,8 @@ class Reordering:
     def _joined(self, routine: Routine) -> bool:
         """Whether a group is open where control comes to a function from the code before it."""
         start = routine.function.start - self.target.bundle
+        if not any(low <= start < high for low, high in self.image.executable_ranges()):
+            return False
         try:
             code = self.image.read(start, self.target.bundle)
             return bool(open_at_end(self.target, list(self.target.straight(code, start))))

@@ -157,6 +157,8 @@ class Comparison:
 
     def _open_before(self, image: Image) -> tuple[Slot, ...]:
         start = self.routine.function.start - self.size
+        if not any(low <= start < high for low, high in image.executable_ranges()):
+            return ()  # no code, whatever its bytes would be
         try:
             slots = list(self.target.straight(image.read(start, self.size), start))
         except (BadInput, ValueError):
