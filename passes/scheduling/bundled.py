@@ -38,23 +38,28 @@ class Outcome:
 def schedule(region: Superblock, target: Scheduling) -> Outcome:
     """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was.
 
-    With exits it is tried as a whole, where control comes to no exit later than before, and else
-    in parts between them.
+    With exits it is tried as a whole, and again with a cut behind each exit that control would
+    come to later than before, in the end in parts between all of them.
     """
-    whole = _scheduled(region, target)
-    if not region.exits or not (whole.reason or is_later(region, whole, target)):
-        return whole
-    ends = sorted({(at // target.bundle + 1) * target.bundle for at in region.exits})
-    return _scheduled(replace(region, exits={}, cuts=tuple(ends)), target)
+    cut: set[int] = set()
+    while True:
+        exits = {at: read for at, read in region.exits.items() if at not in cut}
+        ends = sorted({(at // target.bundle + 1) * target.bundle for at in cut})
+        found = _scheduled(replace(region, exits=exits, cuts=tuple(ends)), target)
+        late = region.exits.keys() if found.reason else later(region, found, target)
+        if not late - cut:
+            return found
+        cut |= late
 
 
-def is_later(region: Superblock, outcome: Outcome, target: Scheduling) -> bool:
-    """Whether control comes to one of the exits in more cycles than before."""
+def later(region: Superblock, outcome: Outcome, target: Scheduling) -> set[int]:
+    """The exits, by address, to which control comes in more cycles than before."""
     new = {was: n for n, was in enumerate(outcome.origins) if was is not None}
-    return any(
-        target.cycles(_through(outcome.slots, new[at], target)) > cycles
+    return {
+        at
         for at, cycles in reached(region, target).items()
-    )
+        if target.cycles(_through(outcome.slots, new[at], target)) > cycles
+    }
 
 
 def reached(region: Superblock, target: Scheduling) -> dict[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from passes.scheduling.bundled import Outcome, counted, is_later, part_of, reached, schedule
+from passes.scheduling.bundled import Outcome, counted, later, part_of, reached, schedule
 from passes.scheduling.bundled_exact import EFFORT, least, within
 from passes.scheduling.renaming import Values
 from rewriter.core import plural
@@ -87,7 +87,7 @@ def _better(best: Proved, code: Code | None, region: Superblock, target: Exact) 
         return best
     before, cycles = target.cycles(region.slots), target.cycles(code[0])
     outcome = Outcome(_retargeted(code, target), code[1], cycles=(before, cycles))
-    if cycles >= best.cycles or is_later(region, outcome, target):
+    if cycles >= best.cycles or later(region, outcome, target):
         return best
     return Proved(outcome, cycles, best.least)
 

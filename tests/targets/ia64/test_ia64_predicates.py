@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs
-from passes.scheduling.bundled import Outcome, schedule
+from passes.scheduling.bundled import Outcome, later, schedule
 from passes.scheduling.bundled_model import Model
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.superblock import Superblock
@@ -110,3 +110,20 @@ def test_a_read_of_all_predicates_is_passed_by_none(tmp_path: Path) -> None:
     found = schedule(old, SCHEDULING)
     assert len(set(of_branches(found))) == 3
     assert verdict(old, found.slots).is_equal
+
+
+WORK = "".join(f"adds r{n}=1,r{n} |" for _ in range(6) for n in range(18, 32))
+
+
+def test_an_exit_that_would_come_later_is_no_bar_to_others(tmp_path: Path) -> None:
+    """Fourteen chains are more urgent than the first exit, which is in front of them all the same;
+    the three behind them are still passed, and issue together."""
+    worked = sum(1 << NUMBERS[f"r{n}"] for n in range(18, 32))
+    late = CHECKS.replace("r16", "r8").replace("r17", "r9").replace("r18", "r10")
+    text = f"cmp.eq p6,p7=r16,r15 | {BRANCH}{WORK}{late}"
+    old = region(text, tmp_path)
+    first, *others = old.exits
+    old = replace(old, exits={first: old.exits[first] & ~worked, **dict.fromkeys(others, LIVE)})
+    found = schedule(old, SCHEDULING)
+    assert not later(old, found, SCHEDULING)
+    assert len(set(of_branches(found)[1:])) == 3
