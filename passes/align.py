@@ -157,11 +157,11 @@ class Code:
 
         Before it stand `used`, where each way to those was shorter by `spare` and passed some.
         """
-        open_ways = number in self._reached or number in self.staying
+        open_ways = number in self.reached or number in self.staying
         return 0 if open_ways else spare + self.passed_now.get(number, 0) - used
 
     @cached_property
-    def _reached(self) -> frozenset[int]:
+    def reached(self) -> frozenset[int]:
         """The numbers of the instructions that branches lead to."""
         return frozenset(self.heads(self.targets))
 
@@ -364,8 +364,9 @@ class _ToBlocks:
 class _ToSectors:
     """To a boundary, and of short loops so that they stand in one sector; `nested` ones, too.
 
-    Nops that control passes through stand before a head where as many are gone from every way to
-    it: a compiler has placed the loops that it knew to pay, and no way gets longer.
+    Nops that control passes through stand before a head, or where a way joins that leads to it,
+    where as many are gone from every way to them: a compiler has placed the loops that it knew to
+    pay, and no way gets longer.
     """
 
     code: Code
@@ -413,17 +414,31 @@ class _ToSectors:
     def _before(self, number: int, at: int, is_loop: bool, spare: int) -> int:
         """The bytes to leave before an instruction that would stand at `at`.
 
-        Where control passes through, so many nops as are `spare`.
+        Where control passes through, so many nops as are `spare`, for a loop's head: this one, or
+        that which control falls into from here if this one has no boundary now.
         """
         code, sector = self.code, self.placing.sector.value
         passed = code.falls_in(number)
-        if passed and not (is_loop and (self.nested or not code.inside(number))):
+        stays = is_loop and code.places[number] % self.boundary == 0
+        led_to = self._led_to(number) if passed and not stays else None
+        head = number if led_to is None and (is_loop or not passed) else led_to
+        if head is None or (passed and not self.nested and code.inside(head)):
             return 0
-        gap, length = -at % self.boundary, code.length(number)
-        crosses = length <= sector < (at + gap) % sector + length
+        there, length = at + code.size * (head - number), code.length(head)
+        gap = -there % self.boundary
+        crosses = length <= sector < (there + gap) % sector + length
         most = spare * code.size if passed else sector
-        fit = (room for room in ((-at % sector,) if crosses else ()) + (gap,) if room <= most)
+        fit = (room for room in ((-there % sector,) if crosses else ()) + (gap,) if room <= most)
         return next(fit, 0)
+
+    def _led_to(self, number: int) -> int | None:
+        """The first branch target behind an instruction, where control falls into it and it is the
+        head of a loop."""
+        heads = self.code.heads(self.code.loops)
+        for head in range(number + 1, len(self.code.items)):
+            if not self.code.falls_in(head) or head in self.code.reached:
+                return head if head in heads and self.code.falls_in(head) else None
+        return None
 
 
 @dataclass(frozen=True)
