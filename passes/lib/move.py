@@ -357,6 +357,7 @@ def _code(
         if insn.op.flow is Flow.INDIRECT and behind.op is program.listing.table.data
     }
     fixed |= {address for address in places if address in program.switched_to}
+    fixed.update(_keeping_links(program, items))
     targets, loops = set[int](), set[int]()
     for n, target in transfers(function, items, aside):
         targets.add(target)
@@ -366,6 +367,21 @@ def _code(
     for table in program.tables_of(function):
         targets.update(t for t in table.targets if t in function)
     return Code(function, tuple(items), fixed, loops, targets, aside)
+
+
+def _keeping_links(program: Program, items: Sequence[tuple[int, Insn]]) -> Iterator[int]:
+    """Calls behind which the place that they leave in a register may be read, and what is there.
+
+    Such code stands behind calls that do not come back, which nobody says of them; elsewhere it
+    would be left another place.  Where gp is made of it, the new place does as well.
+    """
+    table = program.target.table
+    if program.target.shared_data is not None:
+        return
+    for (address, insn), (behind, _) in pairwise(items):
+        link = table.link(insn) if insn.op.flow.links else None
+        if link is not None and program.live_into(address + insn.size) >> link & 1:
+            yield from (address, behind)
 
 
 def _aside(program: Program, slots: Slots, added: Added) -> frozenset[int]:

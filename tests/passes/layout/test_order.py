@@ -241,6 +241,42 @@ def test_hints_of_powerpc_say_nothing_of_what_is_done(
     assert verify(program, new, lambda *_: None).ok is right
 
 
+LINKED = """
+	cmpdi 3,0
+	beq 1f
+	std 3,0(4)
+	blr
+1:	cmpdi 5,0
+	bne 2f
+	std 5,8(4)
+	blr
+2:	bl g
+	nop
+	mflr 0
+	std 0,16(4)
+	blr
+"""
+
+
+def test_code_that_keeps_where_a_call_comes_back_to_stays(tmp_path: Path) -> None:
+    """All around it changes places."""
+    image = power_library(tmp_path, {"f": LINKED.splitlines(), "g": ["\ttrap", "\tblr"]})
+    program = analyse(image, POWER9)
+    listing, function = program.listing, next(f for f in program.functions if f.name == "f")
+    first, last = listing.span(function.start, function.end)
+    at = [n for n in range(first, last) if listing.flows[n] == FLOW_CODE[Flow.BRANCH]]
+    counts = {(BRANCH, int(listing.addresses[n])): Direction(100, 99, 0) for n in at[:1]}
+    text = Directions(text_hash(image), counts).written()
+    profile = read(text.encode(), "p.txt", image)
+    options, power9 = Options(passes=("layout", "align")), POWER9.cpus["power9"]
+    tuned = tune(image, POWER9, power9, options, lambda *_: None, profile, 1, program)
+    assert list(gains(tuned)) == [(99, 1)]
+    assert not [skip for skip in tuned.skips if "not verified" in skip.reason]
+    call = next(n for n in range(first, last) if listing.flows[n] == FLOW_CODE[Flow.CALL])
+    kept = image.offset_of(int(listing.addresses[call]))
+    assert tuned.data[kept : kept + 16] == image.data[kept : kept + 16]
+
+
 def power_library(folder: Path, codes: Mapping[str, Sequence[str]]) -> Image:
     """As `library`, of little-endian 64-bit PowerPC."""
     text = "".join(FUNCTION.format(name, "\n".join(code)) for name, code in codes.items())
