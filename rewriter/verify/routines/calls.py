@@ -42,10 +42,7 @@ class Calls:
 
     def writes(self, function: Function) -> int:
         """Registers that a function, or what it calls, may write."""
-        mask = 0
-        for number in self._below(function):
-            mask |= self._written[number]
-        return mask
+        return self._writing[self._number[function]]
 
     def below(self, function: Function) -> set[Function]:
         """A function and all that it may come to."""
@@ -99,6 +96,22 @@ class Calls:
         ]
         some = (spans[:, 0] < spans[:, 1])[:, None]
         return from_columns(np.where(some, np.stack(columns, axis=1), none))
+
+    @cached_property
+    def _writing(self) -> list[int]:
+        """Per function the registers that it, or what it comes to, may write: a fixed point."""
+        leading: dict[int, list[int]] = defaultdict(list)
+        for here, others in self._callees.items():
+            for there in others if here >= 0 else ():  # what is outside all functions is below none
+                leading[there].append(here)
+        found, waiting = list(self._written), [*leading]
+        while waiting:
+            there = waiting.pop()
+            for here in leading.get(there, ()):
+                if found[there] & ~found[here]:
+                    found[here] |= found[there]
+                    waiting.append(here)
+        return found
 
     @cached_property
     def _links(self) -> tuple[dict[int, set[int]], dict[int, set[int]], dict[int, set[int]]]:
