@@ -29,11 +29,11 @@ class PlainDraw:
             self.formats.setdefault(op.format, []).append(op)
         tables, image = base.program.target.tables, base.program.image
         places = tables.places(image) if tables.layouts else ()
-        self._words = [where for where in places if len(where) >= WORD]
+        self._tables = [where for where in places if len(where) >= WORD]
 
     def change(self, source: random.Random) -> Change:
         """A change of a random kind at a random place that has one of the kind."""
-        if self._words and source.random() < _TABLE:
+        if self._tables and source.random() < _TABLE:
             return self._in_table(source)
         one, change = kind(source), None
         while change is None:
@@ -53,7 +53,7 @@ class PlainDraw:
 
     def _in_table(self, source: random.Random) -> Change:
         """A word of a table, in which a field names another place or says something else."""
-        where, image = source.choice(self._words), self.base.program.image
+        where, image = source.choice(self._tables), self.base.program.image
         address = where.start + WORD * source.randrange(len(where) // WORD)
         was = int.from_bytes(image.read(address, WORD), image.byteorder)
         flipped, steps = was ^ 1 << source.randrange(8 * WORD), (-8, -4, 4, 8)

@@ -81,7 +81,7 @@ class OrderDraw(PlainDraw):
         kept, found = self.base.program.locked_addresses, list[tuple[Function, int]]()
         for function in self.base.program.functions:
             here = slice(*old.span(function.start, function.end))
-            before, after = (some.placeless[here][some.flows[here] != _NEXT] for some in (old, new))
+            before, after = (some.placeless(here)[some.flows[here] != _NEXT] for some in (old, new))
             if not np.array_equal(before, after):
                 places = range(here.start, here.stop)
                 found += [(function, n) for n in places if int(old.addresses[n]) not in kept]
