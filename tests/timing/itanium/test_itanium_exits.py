@@ -13,7 +13,7 @@ from rewriter.analysis.functions import find_functions
 from rewriter.core.edit import Grade
 from rewriter.core.isa.registers import Reg
 from rewriter.elf.image import Image, parse
-from rewriter.verify.regions.check import verify
+from rewriter.verify.regions.check import Verdict, verify
 from rewriter.verify.routines.bundled_known import KnownBundled
 from tests.support.depth import DEEP
 from tests.timing.itanium.ia64_bundles import checked, spelled_out
@@ -52,6 +52,8 @@ def test_the_exact_order_is_near_the_bound(path: Tuned, tmp_path: Path) -> None:
     old, new = (cycles(image, path.name) for image in (best.old, best.new))
     assert best.least <= new <= {"sendpath": 0.4, "replypath": 0.8}[path.name] * old
     assert new - best.least <= 8
+    assert not _violated(best, tmp_path)
+    assert not _verified(best.old, best.new).findings
 
 
 def test_it_keeps_its_instructions(path: Tuned) -> None:
@@ -63,10 +65,14 @@ def test_it_keeps_its_instructions(path: Tuned) -> None:
     assert 150 <= len(new) <= 180
 
 
+def _verified(old: Image, new: Image) -> Verdict:
+    functions = find_functions(old, TARGET.described(old))
+    known = KnownBundled(old, TARGET, TARGET.code(old, functions))
+    return verify(known, new, lambda stage, done, total: None)
+
+
 def test_the_verifier_proves_it(path: Tuned) -> None:
-    functions = find_functions(path.old, TARGET.described(path.old))
-    known = KnownBundled(path.old, TARGET, TARGET.code(path.old, functions))
-    found = verify(known, path.new, lambda stage, done, total: None)
+    found = _verified(path.old, path.new)
     assert not found.findings
     assert found.grades.keys() == {Grade.PROVED.value}
 
@@ -82,16 +88,19 @@ def test_a_branch_by_another_predicate_is_found(path: Tuned) -> None:
     data, code = bytearray(path.new.data), TARGET.assembled(changed)
     start = path.new.offset_of(function.st_value)
     data[start : start + len(code)] = code
-    functions = find_functions(path.old, TARGET.described(path.old))
-    known = KnownBundled(path.old, TARGET, TARGET.code(path.old, functions))
-    found = verify(known, parse(bytes(data), "changed"), lambda stage, done, total: None)
+    found = _verified(path.old, parse(bytes(data), "changed"))
     assert [finding.region for finding in found.wrong] == [function.st_value]
 
 
-def test_gnu_as_finds_no_dependency_that_is_violated(path: Tuned, tmp_path: Path) -> None:
+def _violated(path: Tuned, folder: Path) -> str:
+    """What GNU as says of the dependencies in the path, slot for slot as it is written."""
     text = spelled_out(through(path.new, path.name)).replace(
         "ar.pfs,0,0,0", "ar.pfs,0,0,0,0"
     )  # as `as` has it
-    slots, said = checked(text, tmp_path)
-    assert not said
+    slots, said = checked(text, folder)
     assert len(slots) == len(through(path.new, path.name))
+    return said
+
+
+def test_gnu_as_finds_no_dependency_that_is_violated(path: Tuned, tmp_path: Path) -> None:
+    assert not _violated(path, tmp_path)
