@@ -434,11 +434,17 @@ class _ToSectors:
     def _led_to(self, number: int) -> int | None:
         """The first branch target behind an instruction, where control falls into it and it is the
         head of a loop."""
-        heads = self.code.heads(self.code.loops)
         for head in range(number + 1, len(self.code.items)):
-            if not self.code.falls_in(head) or head in self.code.reached:
-                return head if head in heads and self.code.falls_in(head) else None
+            if not self.code.falls_in(head):
+                return None
+            if head in self.code.reached:
+                return head if head in self._loops else None
         return None
+
+    @cached_property
+    def _loops(self) -> frozenset[int]:
+        """The numbers of the heads of loops."""
+        return frozenset(self.code.heads(self.code.loops))
 
 
 @dataclass(frozen=True)
