@@ -33,6 +33,7 @@ from rewriter.elf.image import parse
 from rewriter.elf.unwind.entries import frames
 
 PATCH = ("patch", "in", "-o", "out", "--cpu", "ev67", "-j1")
+ONE = ("--funcs", "strchr")  # a routine that goes elsewhere and is soon tried
 IA64_PATCH = ("patch", "in", "-o", "out", "--cpu", "itanium2", "-j1")
 
 
@@ -169,8 +170,8 @@ def test_t5_a_search_table_out_of_reach(tmp_path: Path) -> None:
     _, start = section(data, ".eh_frame_hdr", tmp_path)
     for place in range(start + 12, start + 44, 4):
         far = changed(data, place, b"\xf8\x77\xfe\xff")
-        assert ended(far, *PATCH, "--passes", "substitute,bytes").status in (0, 3)
-    assert ended(data, *PATCH, "--passes", "substitute").status == 0
+        assert ended(far, *PATCH, "--passes", "substitute,bytes", *ONE).status in (0, 3)
+    assert ended(data, *PATCH, "--passes", "substitute", *ONE).status == 0
 
 
 @pytest.mark.parametrize("content", ["00000004", "00100000", "00", "ffffffff", "00000000"])
