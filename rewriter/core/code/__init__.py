@@ -3,6 +3,7 @@
 dataflow    A block run symbolically, step by step, with its definitions and uses
 groups      Code of a machine whose text says which instructions issue together: slots and groups
 listing     All instruction positions of a text, in address order, as parallel arrays
+memory      What is asked of a file's memory, as it is when the file is loaded
 nops        Which nops of a text nobody needs: not those where something may be written
 program     Functions, blocks and the places in text that something else relies on
 scheduling  The vocabulary of scheduling straight code in groups: facts, edges, parts and

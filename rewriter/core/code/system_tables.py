@@ -7,7 +7,7 @@ other table names stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -18,6 +18,7 @@ import numpy as np
 
 from rewriter.core.addresses import addresses
 from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.memory import Memory
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.readings.machine import ByteOrder
@@ -308,6 +309,14 @@ class NoExceptions:
         raise CannotMove("this system has no exception table")
 
 
+class Walked(Protocol):
+    """Bounds of tables that no symbol names, as the functions have them that go through them."""
+
+    def bounds(self, image: Memory, functions: Mapping[str, range]) -> Mapping[str, range]:
+        """The tables whose bounds are known, of a system of which all functions have names."""
+        ...
+
+
 @dataclass(frozen=True)
 class SystemTables:
     """All tables of a system that name code: the exception table, and those that hold it still.
@@ -319,7 +328,7 @@ class SystemTables:
     says where in a function control is.  `apart` are sections
     whose code runs before addresses are translated, or where it was not linked to run; so may what
     they call, and whatever has an instruction of `turns`.  The system writes over instructions that
-    begin code of one of `shapes`.
+    begin code of one of `shapes`.  Without symbols of data, bounds are known as `walked` has them.
     """
 
     order: ByteOrder
@@ -331,6 +340,7 @@ class SystemTables:
     apart: tuple[str, ...] = ()
     turns: frozenset[str] = frozenset()
     shapes: tuple[Shape, ...] = ()
+    walked: Walked | None = None
 
     def held(self, image: Sections) -> tuple[Held, ...]:
         """What the tables of a file hold where it is, but for accesses that may fault."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from rewriter.core.code.listing import Listing
+from rewriter.core.code.memory import Memory as Memory
 from rewriter.core.code.program import Bound, Function, JumpTable, Origin, TableRead
 from rewriter.core.code.system_tables import CannotMove as CannotMove
 from rewriter.core.code.system_tables import SystemTables
@@ -43,26 +42,6 @@ from rewriter.core.trials import Trials
 
 if TYPE_CHECKING:
     from rewriter.core.target.bundling import Bundling
-
-
-class Memory(Protocol):
-    """What a target asks of an image."""
-
-    def read(self, address: int, size: int) -> bytes:
-        """Bytes as loaded, before relocation."""
-        ...
-
-    def is_mapped(self, address: int) -> bool:
-        """Whether anything is loaded there."""
-        ...
-
-    def executable_ranges(self) -> Sequence[tuple[int, int]]:
-        """The [start, end) of each range of text."""
-        ...
-
-    def words(self, start: int, end: int, size: int) -> NDArray[Any]:
-        """A range as words of `size` bytes."""
-        ...
 
 
 class Sectioned(Memory, Protocol):

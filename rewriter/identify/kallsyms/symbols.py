@@ -23,6 +23,7 @@ from rewriter.core.errors import BadInput
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.identify.kallsyms.addresses import check_sequence, find_addresses, sequence_before
+from rewriter.identify.kallsyms.bounds import bounds
 from rewriter.identify.kallsyms.tables import (
     Layout,
     Names,
@@ -77,14 +78,18 @@ def decode(image: Image) -> Kallsyms:
 
 
 def with_kallsyms(image: Image) -> Image:
-    """The image with its kallsyms as symbols, where it has no symbols of its own but a table."""
+    """The image with its kallsyms as symbols, where it has no symbols of its own but a table.
+
+    Bounds of tables that kallsyms does not name are added where they are known.
+    """
     if any(symbol.st_shndx for symbol in image.symbols):
         return image
     try:
         found = decode(image).symbols
     except NoKallsyms:
         return image
-    return replace(image, symbols=as_symbols(found, image))
+    listed = as_symbols(found, image)
+    return replace(image, symbols=(*listed, *as_symbols(bounds(image, listed), image)))
 
 
 def _spans(image: Image) -> Iterator[Span]:

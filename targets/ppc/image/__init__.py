@@ -11,4 +11,6 @@ moving     What instructions need when a function's code moves inside its own fo
 placing    What new code needs where it stands: a way to it, and what unwinding goes by
 pointers   What in text points into text: the TOC of each function, and addresses made from it
 switches   Computed jumps: how a switch reads
+walked_tables
+           Where tables of a kernel begin and end that its own list of functions does not name
 """

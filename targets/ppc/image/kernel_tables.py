@@ -20,6 +20,7 @@ from rewriter.core.code.system_tables import (
     SystemTables,
 )
 from rewriter.core.readings.machine import ByteOrder
+from targets.ppc.image.walked_tables import WalkedTables
 
 _WORD = 4  # bytes of an instruction
 _APART = (".head.text",)
@@ -73,6 +74,7 @@ def tables(bits: int, order: ByteOrder) -> SystemTables:
         apart=_APART,
         turns=_TURNS,
         shapes=_SHAPES,
+        walked=WalkedTables(bits, order),
     )
 
 

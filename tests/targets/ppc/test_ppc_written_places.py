@@ -7,6 +7,7 @@ analysis does without them.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import pytest
@@ -18,6 +19,7 @@ from rewriter.core.code.system_tables import shaped
 from rewriter.elf import image
 from rewriter.elf.image import Image
 from rewriter.elf.pins import site_words
+from rewriter.identify.kallsyms.symbols import with_kallsyms
 from targets.ppc.image.kernel_tables import tables
 
 KERNELS = ("ppc32-vmlinux", "ppc64el-vmlinux")
@@ -65,3 +67,12 @@ def test_bounds_of_tables_are_looked_for(name: str) -> None:
     stripped = image.parse(found.data, name)
     object.__setattr__(stripped, "symbols", ())
     assert "__start___jump_table" in tables(found.bits, found.byteorder).unread(stripped)
+
+
+def test_a_stripped_kernel_has_the_bounds_that_symbols_have() -> None:
+    """kallsyms lists functions only; those that go through the tables say where they are."""
+    found, _ = read("ppc64el-vmlinux")
+    stripped = with_kallsyms(replace(found, symbols=()))
+    assert not tables(found.bits, found.byteorder).unread(stripped)
+    for table in ("__jump_table", "mcount_loc"):
+        assert stripped.enclosed(table) and stripped.enclosed(table) == found.enclosed(table)
