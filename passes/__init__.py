@@ -20,7 +20,8 @@ substitute   A known routine is replaced by the tuned one for the CPU, where it 
              room
 writehint    Loops that fill memory get a version for long counts, which does not read what it
              stores
-combining/     What `combine` is made of
+combining/     What `combine` is made of; `prefix`: two instructions with the halves of a number
+               become one of two words
 lib/           What passes are made of
 ordering/      Blocks in another order: units, chains, and what becomes of their branches
 scheduling/    Instructions in another order: dependences, schedulers, bounds
@@ -41,6 +42,7 @@ from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.cmov import Cmov
 from passes.combine import Combine
+from passes.combining.prefix import Prefix
 from passes.dead import Dead
 from passes.flush import Flush
 from passes.layout import ByProfile
@@ -89,6 +91,9 @@ ORDER: tuple[OwnPass, ...] = (
     # Last: which fetch block an instruction stands in decides what order is good.  In regions of
     # bundles order makes the room, and regions move up as they are scheduled.
     Schedule(),
+    # Behind the last: what has two words is moved by none, and where it stands decides whether it
+    # may be there.
+    Prefix(),
 )
 """All passes, on either road: those of a target are what its capabilities allow (`offered`)."""
 

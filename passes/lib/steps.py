@@ -53,6 +53,10 @@ class Steps(Protocol):
         """Instructions change places, where the layout has put them."""
         ...
 
+    def prefixes(self) -> None:
+        """Two instructions become one of two words, where the last order has put them."""
+        ...
+
     def substitutes(self) -> None:
         """Known routines become others; nothing else is done to what becomes one."""
         ...

@@ -12,6 +12,7 @@ options       What a user chooses of a run of the road
 outcome       What became of one function, and the way back from it, step by step
 pipeline      The road, as one readable function: load, identify, lift, propose, prove, place,
               emit, check
+prefixes      Instructions of two words, in code that stays where it is from here on
 source_lines  What debug information, in the file or in one of its own, says of functions that
               would move
 steps         What a function goes through on the road of superblocks, as the passes prepare it

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from passes.align import Align
+from passes.combining.prefix import Prefix
 from passes.layout import ByProfile
 from passes.schedule import Schedule
 from passes.substitute import Substitute
@@ -17,7 +18,7 @@ from rewriter.road.routines.routine import tried
 from rewriter.road.work import Work
 from rewriter.verify.check import verify
 
-_LAST = frozenset({Substitute.name, Schedule.name, Align.name, ByProfile.name})
+_LAST = frozenset({Substitute.name, Prefix.name, Schedule.name, Align.name, ByProfile.name})
 """The passes that are taken back one by one; all others go together."""
 
 
@@ -29,9 +30,9 @@ def accepted(
 ) -> bytes:
     """The file as the verifier accepts it.
 
-    A function that it does not accept goes back step by step: first its order, then its layout,
-    then all; the edits are skipped.  `again` finds other places for routines that stood in the
-    room of such a function, and says which functions it changed.
+    A function that it does not accept goes back step by step: first what has two words, then
+    its order, then its layout, then all; the edits are skipped.  `again` finds other places for
+    routines that stood in the room of such a function, and says which functions it changed.
     """
     doubtful: frozenset[Function] | None = None
     followed: frozenset[int] = frozenset()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from passes.align import Align
+from passes.combining.prefix import Prefix, Prefixed
 from passes.layout import ByProfile
 from passes.lib.move import Moved, rewritten_fixups
 from passes.schedule import Reordered, Schedule
@@ -73,6 +74,10 @@ def stages(work: Work, function: Function) -> Iterator[Stage]:
         went = dict(pair for loop in reordered for pair in loop.went)
         places = tuple((old, went.get(there, there)) for old, there in items)
         yield Stage(Schedule.name, changed(image, words, patches), places=places)
+    if prefixed := work.prefixed.pop(function, ()):
+        patches = moved.unwind if moved is not None else ()
+        words = _with_two_words(work, words, prefixed)
+        yield Stage(Prefix.name, changed(image, words, patches))
 
 
 def _places(work: Work, function: Function, moved: Moved | None) -> list[tuple[int, int]]:
@@ -115,3 +120,16 @@ def _in_place(work: Work, function: Function) -> dict[int, bytes]:
 def _in_order(work: Work, loops: Sequence[Reordered]) -> dict[int, bytes]:
     encode = work.program.target.encode
     return {at: encode(insn) for loop in loops for at, insn in loop.words.items()}
+
+
+def _with_two_words(
+    work: Work, words: Mapping[int, bytes], prefixed: Sequence[Prefixed]
+) -> dict[int, bytes]:
+    """Words in which parts are what they became, one after another; none is inside another."""
+    encode, size, found = work.program.target.encode, work.program.listing.table.size, {**words}
+    for one in prefixed:
+        for at, insn in one.words.items():
+            for place in range(at, at + insn.size, size):
+                found.pop(place, None)
+            found[at] = encode(insn)
+    return found

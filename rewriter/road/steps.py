@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from passes.align import Align
+from passes.combining.prefix import Prefix, Prefixer
 from passes.lib.insert import Finder, Inserter, Setting
 from passes.lib.steps import Pass
 from passes.lib.technique import Technique
@@ -19,6 +20,7 @@ from rewriter.elf.caves.build import caves_of
 from rewriter.road.insertions import Insertions
 from rewriter.road.layout import Layout
 from rewriter.road.loops import Loops
+from rewriter.road.prefixes import Prefixes
 from rewriter.road.routines.choices import Choices
 from rewriter.road.routines.kernel_placement import Scatter
 from rewriter.road.routines.routine import Routines
@@ -84,6 +86,13 @@ class Steps:
         """Instructions change places, where the layout has put them."""
         scheduler = Scheduler(self.work.program, self.work.cpu, self.work.prover)
         self._last.append((Schedule.name, Loops(self.work, scheduler, self._loops).run))
+
+    def prefixes(self) -> None:
+        """Two instructions become one of two words, where the last order has put them."""
+        known = self.work.program.target.prefixing
+        if known is not None:
+            prefixer = Prefixer(self.work.program, self.work.cpu, self.work.prover, known)
+            self._last.append((Prefix.name, Prefixes(self.work, prefixer).run))
 
     def substitutes(self) -> None:
         """Known routines become others; nothing else is done to what becomes one."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from passes.combining.prefix import Prefixed
 from passes.lib.insert import Inserted
 from passes.lib.move import Moved
 from passes.lib.nops import Nops
@@ -58,6 +59,7 @@ class Work:
     carried: dict[Function, dict[int, int | None]] = field(default_factory=dict)
     moved: dict[Function, Moved] = field(default_factory=dict)
     reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
+    prefixed: dict[Function, list[Prefixed]] = field(default_factory=dict)
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     _made: int = 0
 
@@ -94,8 +96,10 @@ class Work:
     def given_up(self, function: Function, reason: str) -> Done:
         """A function that is left alone after all: nothing that was done to it stays."""
         self.taken()
-        for kept in (self.slots, self.inserted, self.carried, self.moved, self.reordered):
+        for kept in (self.slots, self.inserted, self.carried, self.moved):
             kept.pop(function, None)
+        for made in (self.reordered, self.prefixed):
+            made.pop(function, None)
         return Done(function, refusal=Refusal(function, reason))
 
     def wants(self, edit: str, made: int = 0) -> bool:

@@ -32,9 +32,11 @@ from rewriter.core.target.protocol import Sequential
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.lines.file import without_grown
+from rewriter.verify import prefixed
 from rewriter.verify.exception_check import FixupTables
 from rewriter.verify.line_check import LineCheck
 from rewriter.verify.owners import Offsets, changed_offsets, owners
+from rewriter.verify.prefixed import Read
 from rewriter.verify.range_check import RangeTables
 from rewriter.verify.routines.pieces_rules import Replaced
 from rewriter.verify.routines.replaceable import Known
@@ -137,7 +139,8 @@ def verify(
     prover = prover or Prover.of(program.target)
     view = replace(program.image, data=new.data)
     listing = listed(view, program.target, like or program.listing)
-    check = _Check(program, view, listing, prover, substituted, lines, only, set(followed), cpu)
+    read = prefixed.read(program.listing, listing, program.target)
+    check = _Check(program, view, read, prover, substituted, lines, only, set(followed), cpu)
     check.run(changed, progress, jobs)
     return Verdict(
         findings=tuple(check.findings),
@@ -181,7 +184,7 @@ class _Check:
 
     program: Program
     new: Image
-    listing: Listing
+    read: Read
     prover: Prover
     substituted: Substituted
     lines: LineCheck
@@ -195,6 +198,11 @@ class _Check:
     failed: list[Function] = field(default_factory=list)
     replaced: dict[Function, Replaced] = field(default_factory=dict)
     tried: dict[int, Evidence] = field(default_factory=dict)
+
+    @property
+    def listing(self) -> Listing:
+        """The new text, with a place for each of the old one's."""
+        return self.read.listing
 
     def run(
         self,
@@ -340,6 +348,7 @@ class _Check:
             ways=self.ranges.ways if self.ranges.has_changed(function) else None,
             led=self.ranges.pads(function),
             opposites=self.opposites,
+            inside=self.read.inside,
             matched=[] if self.lines.describes(function) else None,
         )
         walk.run()

@@ -95,6 +95,7 @@ class Alpha:
     narrow_memory: NarrowMemory | None = idioms
     bit_counting: BitCounting | None = idioms
     combining = None
+    prefixing = None
     testing: Testing | None = idioms
     joining: Joining | None = idioms
     conditional_moves: ConditionalMoves | None = conditional

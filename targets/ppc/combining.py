@@ -1,12 +1,14 @@
 """Instructions of later PowerPCs that do what several did before, and what those computed.
 
 Power ISA 3.1B, Book I: 3.3.9 (maddld, mods, modu), 3.3.14 (extswsli), 3.3.16 (brd, brw, brh),
-3.3.19 (setbc), 3.3.5 (loads and stores with byte reversal), 7.6.1 (lxv, lxvd2x and their like).
+3.3.19 (setbc), 3.3.5 (loads and stores with byte reversal), 7.6.1 (lxv, lxvd2x and their like),
+1.6.3 and 3.3.2 (numbers of 34 bits behind a prefix).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
@@ -14,6 +16,7 @@ from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.idioms import Chain
 from targets.ppc.idioms import address
 from targets.ppc.isa import table
+from targets.ppc.isa.features import wide
 from targets.ppc.registers import CR, GPR, PART, VSR, ZERO
 
 _GENERAL = register_mask(range(GPR, GPR + 32))
@@ -176,3 +179,41 @@ class Combinations:
         op = self._find(_EXCHANGED[insn.name][1])
         values = {"dq": displacement, "ra0": base}
         return Insn(op, tuple(values.get(o.name, data) for o in op.format.operands))
+
+
+_LOADS: Mapping[str, str] = MappingProxyType(
+    {"lbz": "plbz", "lhz": "plhz", "lha": "plha", "lwz": "plwz", "lwa": "plwa", "ld": "pld"}
+)
+
+
+class Prefixes:
+    """The capability `prefixing` for machines of 64 bits and this order of bytes.
+
+    A prefix gives an instruction 34 bits for what has 16 without (1.6.3, 3.3.2).  The two words are
+    one instruction, which must not be on both sides of a boundary of 64 bytes (1.6): it traps.
+    """
+
+    LINE = 64
+    FIRST = "addis"
+    NEEDS = wide("3.1")
+
+    def __init__(self, byteorder: ByteOrder) -> None:
+        self._find = table(64, byteorder).find
+
+    def joined(self, first: Insn, second: Insn) -> Insn | None:
+        """paddi, or a load of a general register with a prefix; the same register takes both."""
+        if first.name != self.FIRST:
+            return None
+        target, base, upper = (first.operand(name) for name in ("rt", "ra0", "si"))
+        if second.name == "addi" and second.operands[:2] == (target, target):
+            return self._sum(target, base, (upper << 16) + second.operand("si"))
+        if second.name == "ori" and second.operands[:2] == (target, target) and base == ZERO:
+            return self._sum(target, base, (upper << 16) + second.operand("ui"))
+        place = address(second) if second.name in _LOADS else None
+        if place is None or not second.operand("rt") == place[0] == target:
+            return None
+        whole = (upper << 16) + place[1]
+        return Insn(self._find(_LOADS[second.name], "rt,d34(ra0),0"), (target, whole, base))
+
+    def _sum(self, target: int, base: int, number: int) -> Insn:
+        return Insn(self._find("paddi", "rt,ra0,d34,0"), (target, base, number))

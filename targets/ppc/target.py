@@ -31,6 +31,7 @@ from rewriter.core.target.idioms import (
     Inverting,
     Joining,
     NarrowMemory,
+    Prefixing,
     Testing,
     WholeLines,
 )
@@ -52,7 +53,7 @@ from targets.ppc import idioms, routines
 from targets.ppc.abi import FRAME_BASES, STANDARDS
 from targets.ppc.bit_counts import BitCounts
 from targets.ppc.boots import BOOTS
-from targets.ppc.combining import Combinations
+from targets.ppc.combining import Combinations, Prefixes
 from targets.ppc.cpus import CPUS
 from targets.ppc.flushing import Flushes
 from targets.ppc.hwcaps import Hwcaps
@@ -89,7 +90,7 @@ class Ppc:
     fits = staticmethod(is_ppc)
     bundling = None
     cpus: Mapping[str, Cpu] = CPUS
-    needs: Mapping[str, frozenset[str]] = {}
+    needs: Mapping[str, frozenset[str]] = {"prefix": frozenset({Prefixes.NEEDS})}
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = None
     joining: Joining | None = None
@@ -126,6 +127,7 @@ class Ppc:
         self._rows = table(bits, byteorder)
         self._distances = Distances(switches.ENTRY_SIZE, byteorder, bits)
         self.combining: Combining | None = Combinations(bits, byteorder)
+        self.prefixing: Prefixing | None = Prefixes(byteorder) if bits == 64 else None
         self.hints: Hints | None = Touches() if bits == 32 else None
         self.flushing: Flushing | None = Flushes(bits)
         self.comparing: Comparing | None = Comparisons(bits)

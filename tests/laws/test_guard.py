@@ -121,7 +121,7 @@ def test_one_function_is_left_alone(
 def test_given_up_is_nothing_done(run: Run) -> None:
     """Nothing of what was done to a function before stays in the work."""
     kept = [name for name in Work.__dataclass_fields__ if name not in _WHOLE_FILE]
-    assert kept == ["slots", "inserted", "carried", "moved", "reordered"]
+    assert kept == ["slots", "inserted", "carried", "moved", "reordered", "prefixed"]
 
 
 _WHOLE_FILE = {

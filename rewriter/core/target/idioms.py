@@ -184,6 +184,27 @@ class Combining(Protocol):
         ...
 
 
+class Prefixing(Protocol):
+    """The capability `prefixing`: instructions of two words, with numbers that took two."""
+
+    @property
+    def LINE(self) -> int:
+        """Bytes of the aligned lines of which no such instruction is in two."""
+        ...
+
+    @property
+    def FIRST(self) -> str:
+        """The row that adds the upper part of a number."""
+        ...
+
+    def joined(self, first: Insn, second: Insn) -> Insn | None:
+        """What does what two instructions do together, and leaves no other register than they.
+
+        None where nothing does, or another register would keep what the first one made.
+        """
+        ...
+
+
 class Testing(Protocol):
     """The capability `testing`: branches by the lowest bit of a register."""
 

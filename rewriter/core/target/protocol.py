@@ -35,6 +35,7 @@ from rewriter.core.target.idioms import (
     Inverting,
     Joining,
     NarrowMemory,
+    Prefixing,
     Testing,
     WholeLines,
 )
@@ -380,6 +381,11 @@ class Sequential(Target, Protocol):
     @property
     def combining(self) -> Combining | None:
         """Instructions that do what several do on its older chips."""
+        ...
+
+    @property
+    def prefixing(self) -> Prefixing | None:
+        """Instructions of two words, with numbers that took two instructions."""
         ...
 
     @property

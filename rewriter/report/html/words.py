@@ -72,6 +72,9 @@ LOOKS: Mapping[str, Look] = MappingProxyType({
         "Instructions are put in an order in which they wait less for each other.",
         "#47782a", "#9bcb78",
     ),
+    "prefix": Look(
+        "A number in two halves becomes one instruction of two words.", "#6b3f6e", "#cf9ed2"
+    ),
 })  # fmt: skip
 """By the name of the pass: all of ours."""
 

@@ -50,7 +50,8 @@ class Walk:
     function has others in it, `led` what each of its landing pads became; `opposites` are those of
     branches, as far as they were asked for; `passed` gets the ways
     that were compared and `jumps` the new code's that are no part of them, where its transfers of
-    control are others than the old code's.
+    control are others than the old code's; `inside` are places in the middle of instructions, at
+    which a nop is read.
     """
 
     program: Program
@@ -78,6 +79,7 @@ class Walk:
     opposites: Opposites | None = None
     passed: list[Passed] = field(default_factory=list)
     jumps: set[tuple[int, int]] = field(default_factory=set)
+    inside: Collection[int] = frozenset()
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -175,6 +177,8 @@ class Walk:
         if at is not None and self.old_code.rows[at] == INLINE:
             self._stopped(pair)
             return []
+        if pair.new in self.inside:
+            raise Different("control comes into the middle of an instruction")
         if self.detours is not None and pair.new in self.detours.inside:
             raise Different("control comes between a branch and what it leads over")
         first, exits = self.old_code.extent(pair.old)

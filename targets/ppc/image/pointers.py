@@ -32,6 +32,11 @@ _SETS_TOC = (0x3C4C0000, 0x38420000)
 _SETS_TOC_HERE = (0x3C400000, 0x38420000)
 """`lis 2,hi; addi 2,2,lo`, as the linker makes it where addresses are fixed."""
 
+_SETS_TOC_AT_ONCE = {0x06000000384C0000: True, 0x0600000038400000: False}
+"""`paddi 2,12,number` and `paddi 2,0,number`, without the number, and whether r12 is in it."""
+
+_NUMBER = 0x3FFFF0000FFFF  # where a word with a prefix has 34 bits
+
 LOCAL_ENTRY = 2 * WORD  # bytes that a caller with the same r2 skips
 OPD, DESCRIPTOR = ".opd", 24  # bytes of a descriptor: entry, r2, environment
 _STACK = (SP, 11)
@@ -47,12 +52,22 @@ def entry_toc(listing: Listing, start: int) -> int | None:
 
 
 def toc_of_words(words: Sequence[int], start: int) -> int | None:
-    """The r2 that two words at an address make, if they do."""
+    """The r2 that two words at an address make, if they do: two instructions, or one."""
+    whole = words[0] if len(words) == 1 else words[0] << 32 | words[1] if words else 0
+    if whole & ~_NUMBER in _SETS_TOC_AT_ONCE:
+        return _toc_at_once(whole, start)
     kinds = tuple(word & 0xFFFF0000 for word in words)
     if kinds not in (_SETS_TOC, _SETS_TOC_HERE):
         return None
     high, low = ((word & 0xFFFF ^ 0x8000) - 0x8000 for word in words)
     return ((start if kinds == _SETS_TOC else 0) + (high << 16) + low) % (1 << 64)
+
+
+def _toc_at_once(word: int, start: int) -> int:
+    """The r2 that one with a prefix makes."""
+    number = word >> 16 & 0x3FFFF0000 | word & 0xFFFF
+    origin = start if _SETS_TOC_AT_ONCE[word & ~_NUMBER] else 0
+    return (origin + (number ^ 1 << 33) - (1 << 33)) % (1 << 64)
 
 
 def tocs(
