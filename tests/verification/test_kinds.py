@@ -10,7 +10,7 @@ import targets
 from rewriter.core.code.listing import decode_words
 from rewriter.core.isa.instruction import Op
 from rewriter.core.isa.operands import Kind
-from rewriter.verify.walk.insn_classes import HINT, NOP, WHOLE, Kinds
+from rewriter.verify.walk.insn_classes import HINT, IDLE, NOP, WHOLE, Kinds
 from targets.alpha.isa.rows import TABLE
 
 TARGET = targets.named("alpha")
@@ -41,11 +41,12 @@ def test_a_kind_is_what_the_target_says_of_each_instruction(words: list[int]) ->
         if insn is not None:
             whole = TARGET.whole(insn) is not None
             said = TARGET.is_nop(insn), TARGET.spelling.is_hint(insn), whole
+        assert bool(kind & NOP) == bool(kind & IDLE)
         assert (bool(kind & NOP), bool(kind & HINT), bool(kind & WHOLE)) == said
 
 
 def test_all_kinds_are_met() -> None:
     words = np.array([0x47FF041F, 0xA3FE0000, 0xB53E0008, 0x40220403], dtype="<u4")
     listing = decode_words(TABLE, [(0, words)])  # nop; ldl zero,0(sp); stq s0,8(sp); addq t0,t1,t2
-    assert list(KINDS.of(listing, 0, len(listing))) == [NOP, HINT, WHOLE, 0]
+    assert list(KINDS.of(listing, 0, len(listing))) == [NOP | IDLE, HINT, WHOLE, 0]
     assert list(KINDS.of(listing, 1, 3)) == [HINT, WHOLE]

@@ -32,7 +32,7 @@ from rewriter.core.isa.registers import from_columns
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.rows import Rules, rows
-from rewriter.verify.walk.insn_classes import NOP, WHOLE, Kinds
+from rewriter.verify.walk.insn_classes import IDLE, WHOLE, Kinds
 
 Rows = Sequence[tuple[int, Rules]]
 """The rows of an entry with their addresses, ascending."""
@@ -115,7 +115,7 @@ class Framed:
     def __init__(self, listing: Listing, kinds: Kinds, start: int, end: int, said: Account) -> None:
         first, last = listing.span(start, end)
         kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
-        kept = np.flatnonzero((kind & NOP == 0) & (listing.rows[first:last] >= 0))
+        kept = np.flatnonzero((kind & IDLE == 0) & (listing.rows[first:last] >= 0))
         self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
         self._transfers = (listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]).tolist()
         self._defs = from_columns(listing.defs[first:last][kept])

@@ -17,9 +17,10 @@ from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.protocol import Sequential, is_hint
 
-NOP, HINT, WHOLE, PLACED = 1, 2, 4, 8
-"""It does nothing; it is a load that does nothing but ask for a line; it saves or restores a whole
-register; it is no transfer of control, and what it does depends on where it stands."""
+NOP, HINT, WHOLE, PLACED, IDLE = 1, 2, 4, 8, 16
+"""It does nothing, and may go; it is a load that does nothing but ask for a line; it saves or
+restores a whole register; it is no transfer of control, and what it does depends on where it
+stands; it does nothing, whether it may go or has its place."""
 
 
 class _Recent(NamedTuple):
@@ -104,4 +105,4 @@ class Kinds:
         whole = self.target.whole(insn) is not None
         effects, hint = self.target.table.effects(insn.op), is_hint(insn, self.target)
         placed = insn.op.flow is Flow.NEXT and effects.placed
-        return NOP * nop | HINT * hint | WHOLE * whole | PLACED * placed
+        return (NOP | IDLE) * nop | HINT * hint | WHOLE * whole | PLACED * placed

@@ -83,6 +83,36 @@ g:  .cfi_startproc
     .size g, .-g
 """
 """Nothing ever reads r31, but unwinders: the last row finds the frame by it."""
+BEHIND_A_CALL = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    mflr 0
+    .cfi_register lr, r0
+    std 0, 16(1)
+    .cfi_offset lr, 16
+    stdu 1, -32(1)
+    .cfi_def_cfa_offset 32
+    bl g
+    {}                  # in place of what nothing reads
+    cmpdi 3, 0
+    beq 1f
+    addi 3, 3, 1
+1:  addi 1, 1, 32
+    .cfi_def_cfa_offset 0
+    ld 0, 16(1)
+    mtlr 0
+    .cfi_restore lr
+    blr
+    .cfi_endproc
+    .size f, .-f
+    .type g, @function
+g:  .cfi_startproc
+    blr
+    .cfi_endproc
+    .size g, .-g
+"""
+"""Where a nop has its place; rows find the return address in r0 elsewhere in the function."""
 LI = 0x38000000
 FREE, HELD = (1, 2, 4), (3, 5, 6, 7, 8, 9)
 """Places by what r11 is set to: r0 may be written there, or not."""
@@ -150,3 +180,18 @@ def test_a_write_behind_the_last_row(tmp_path: Path, place: int) -> None:
     """Of the frame pointer, by which the last row finds the frame."""
     program = assembled(ENDLESS, tmp_path)
     assert "unwind rows" in finding(program, LI | 11 << 21 | place, LI | 31 << 21 | place)
+
+
+@pytest.mark.parametrize(("written", "wrong"), [("nop", ""), ("ori 0, 0, 1", "unwind rows")])
+def test_a_nop_behind_a_call_writes_nothing(tmp_path: Path, written: str, wrong: str) -> None:
+    """The word of a nop names r0, too, as that of a real write does."""
+    folders = [tmp_path / "old", tmp_path / "new"]
+    for folder in folders:
+        folder.mkdir()
+    sources = map(BEHIND_A_CALL.format, ("li 11, 1", written))
+    old, new = (
+        assembled(source, folder, "powerpc64le")
+        for source, folder in zip(sources, folders, strict=True)
+    )
+    said = said_of(old, changed_text(old, new))
+    assert wrong in said if wrong else not said
