@@ -65,7 +65,12 @@ _ROWS = (
     ("vecquad dfp", takes(_EXU, 12, GCC10)),
     ("qmul", takes(_EXU, 24, GCC10)),
     ("htm", takes(_LU, 4, GCC10)),
-    ("mma", takes("mm0|mm1", 10, P10)),
+    ("mma mma-p", takes("mm0|mm1", 10, P10)),
+    ("integer-p", takes(_EXU, 2, f"{GCC10}: paddi")),
+    ("load-p load-ext-p fpload-p vecload-p", takes(_LU, 4, f"{GCC10}: prefixed-load")),
+    ("store-p fpstore-p vecstore-p", apart(stores(_STU, f"{GCC10}: prefixed-store"))),
+    ("load-many-p store-many-p", takes(_UPDATE, 37, "LLVM PPCScheduleG4Plus.td", 37)),
+    ("vecperm-p", takes(_EXU, 3, GCC10)),
 )
 
 _CONDITIONS = frozenset({"cr_logical", "cr_logical3", "mfcr", "mfcrf"})
@@ -93,7 +98,7 @@ PIPELINE = Dispatched(
     grouping=Grouping(
         places=Figure(8, f"{GCC10}: du0 to du7"),
         branches=Figure(0, f"{GCC10}: a branch takes any place"),
-        takes=figures(2, _PAIRED, f"{GCC10}: DU_even"),
+        takes=figures(2, f"{_PAIRED} {c.PREFIXED}", f"{GCC10}: DU_even"),
     ),
     queues=(
         Queue(

@@ -71,7 +71,8 @@ class PlainDraw:
         address = int(self.listing.addresses[at])
         before = self.listing.words[at : at + len(words)].tolist()
         order = self.base.program.image.byteorder
-        code = b"".join(word.to_bytes(WORD, order) for word in words)
+        halves = (half for word in words for half in _halves(word))
+        code = b"".join(half.to_bytes(WORD, order) for half in halves)
         texts = (_text(self.table, part, address) for part in (before, words))
         return Change(kind, address, code, *texts)
 
@@ -116,7 +117,8 @@ class PlainDraw:
         a, b = int(self.listing.addresses[at]), at + 1
         if b >= len(self.listing) or int(self.listing.addresses[b]) != a + WORD:
             return []
-        return [int(self.listing.words[b]), int(self.listing.words[at])]
+        words = [int(self.listing.words[b]), int(self.listing.words[at])]
+        return words if len(_halves(words[0])) == 1 else []
 
     def _copy(self, at: int, insn: Insn, source: random.Random) -> list[int]:
         function = self.base.program.function_at(int(self.listing.addresses[at]))
@@ -184,3 +186,9 @@ def _text(table: Table, words: Sequence[int], address: int) -> str:
         f".long {word:#x}" if insn is None else table.text(insn, address + WORD * n)
         for n, (word, insn) in enumerate(zip(words, insns, strict=True))
     )
+
+
+def _halves(word: int) -> tuple[int, ...]:
+    """A word with a prefix is two, the prefix first in either order of bytes."""
+    high, low = divmod(word, 1 << 8 * WORD)
+    return (high, low) if high else (low,)
