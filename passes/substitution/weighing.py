@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -42,9 +42,10 @@ class Weighing:
     def worth(self, routine: Tuned) -> Worth:
         """What a tuned routine is worth, before anything was timed."""
         ours = code_at(routine, self.known.program.target.arena.new)
+        model = self._model()
 
         def both(contract: Contract) -> tuple[Runs, Runs]:
-            return self._old(contract), partial(self._timed, ours, contract)
+            return self._old(contract), partial(self._timed, ours, model, contract)
 
         return worth([CONTRACTS[name] for name in self.named.contracts], both)
 
@@ -52,19 +53,38 @@ class Weighing:
         if contract.name not in self._sides:
             address, trials = self.named.address, self.known.trials
             old = trials.code_at(address, self.function.end - address, contract.name)
-            self._sides[contract.name] = once(partial(self._timed, old, contract))
+            self._sides[contract.name] = once(partial(self._timed, old, self._model(), contract))
         return self._sides[contract.name]
 
+    def _model(self) -> _Model:
+        """The model of one code's traces."""
+        return _Model(self.cpu, self.known.program.target.system(self.cpu))
+
     def _timed(
-        self, code: Code, contract: Contract, points: Iterable[Point], warm: bool
+        self, code: Code, model: _Model, contract: Contract, points: Iterable[Point], warm: bool
     ) -> Iterator[Run]:
-        cpu, system = self.cpu, self.known.program.target.system(self.cpu)
+        cpu = self.cpu
         traces = list(self.known.trials.traces(code, contract, points, cpu))
         for insn in {step.insn for steps in traces for step in steps}:
             sched_of(cpu, traits_of(cpu, insn))  # before any is timed, as some are not
         for steps in traces:
-            yield Run(least(steps, cpu), partial(_cycles, steps, cpu, system, warm))
+            yield Run(least(steps, cpu), partial(model.cycles, steps, warm))
 
 
-def _cycles(steps: Sequence[Step], cpu: Cpu, system: System, warm: bool) -> int:
-    return simulate(steps, cpu, system, warm).cycles
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """What traces of one code take, where an address always has the same instruction.
+
+    Calls of several lengths may do the same with other bytes: none is modelled twice.
+    """
+
+    cpu: Cpu
+    system: System
+    _known: dict[Hashable, int] = field(default_factory=dict)
+
+    def cycles(self, steps: Sequence[Step], warm: bool) -> int:
+        """The cycles of a trace."""
+        key = warm, tuple([(step.address, step.access, step.size, step.target) for step in steps])
+        if key not in self._known:
+            self._known[key] = simulate(steps, self.cpu, self.system, warm).cycles
+        return self._known[key]

@@ -10,13 +10,17 @@ from rewriter.timing import causes
 
 
 class Tags:
-    """Which lines a cache holds, least recently used first out."""
+    """Which lines a cache holds, least recently used first out.
+
+    `full` is whether a line has had to give way: until then it does not matter when each was used.
+    """
 
     def __init__(self, cache: Cache) -> None:
         self.shift = cache.line.value.bit_length() - 1
         self.ways = cache.ways.value
         self.sets = cache.size.value // (cache.line.value * self.ways)
         self._sets: dict[int, list[tuple[int, int]]] = {}
+        self.full = False
 
     def find(self, address: int) -> int | None:
         """The way of the line that holds `address`, now used last; None for a miss."""
@@ -36,18 +40,21 @@ class Tags:
         """Puts the line in, a victim out; gives the way."""
         line = address >> self.shift
         held = self._sets.setdefault(line % self.sets, [])
-        way = held.pop(0)[1] if len(held) == self.ways else len(held)
+        way = len(held)
+        if way == self.ways:
+            way, self.full = held.pop(0)[1], True
         held.append((line, way))
         return way
 
 
 class Translations:
-    """A fully associative translation buffer that replaces in turn."""
+    """A fully associative translation buffer that replaces in turn; `full` once it has."""
 
     def __init__(self, entries: int, page: int) -> None:
         self._entries = entries
         self._shift = page.bit_length() - 1
         self._pages: dict[int, None] = {}
+        self.full = False
 
     def hit(self, address: int) -> bool:
         """Whether the page was there; it is afterwards."""
@@ -56,6 +63,7 @@ class Translations:
             return True
         if len(self._pages) == self._entries:
             del self._pages[next(iter(self._pages))]
+            self.full = True
         self._pages[page] = None
         return False
 
@@ -140,6 +148,11 @@ class Below:
         self._pending: dict[int, Fill] = {}
         self._flights = Flights(self._misses)
         self._victims = Flights(self._misses)
+
+    @property
+    def full(self) -> bool:
+        """Whether a line of a level has had to give way."""
+        return any(tags.full for tags, _, _ in self._levels)
 
     def pending(self, line: int, at: int) -> Fill | None:
         """A fill of this first-level line that is still under way at a time."""

@@ -19,8 +19,11 @@ class Chip(Protocol):
     def run(self, steps: Sequence[Step]) -> Result:
         """Runs a trace from time zero."""
 
-    def learn(self, transfers: Sequence[Step]) -> None:
-        """What a run of these transfers of control leaves, as far as more is not asked."""
+    def learn(self, steps: Sequence[Step]) -> bool:
+        """Takes in what a run of the steps leaves in caches and predictors, without its times.
+
+        False where that may be something else, because it depends on when accesses are done.
+        """
 
 
 class Engine(Protocol):

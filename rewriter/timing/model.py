@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.interpret import Step
@@ -44,17 +45,25 @@ def simulate(
     """
     trace = list(steps)
     known = {**(text or {}), **{step.address: step.insn for step in trace}}
-    one = chip(cpu, system, known)
-    if warm:
-        _warm(one, trace)
-    return one.run(trace)
+    made = partial(chip, cpu, system, known)
+    return (_warm(made, trace) if warm else made()).run(trace)
 
 
-def _warm(one: Chip, trace: Sequence[Step]) -> None:
-    """Runs a trace until nothing more is learnt: branches need more passes than all else, which has
-    seen the trace when it ran once with branches foreseen."""
+def _warm(made: Callable[[], Chip], trace: Sequence[Step]) -> Chip:
+    """A chip that ran a trace until nothing more is learnt: branches need more passes than all
+    else, which has seen the trace when it ran once with branches foreseen."""
+    one = _foreseeing(made(), trace)
+    if one.learn(trace):
+        return one
+    one = _foreseeing(made(), trace)
+    one.run(trace)
+    return one
+
+
+def _foreseeing(one: Chip, trace: Sequence[Step]) -> Chip:
+    """A chip that foresees a trace's branches as well as it can."""
     transfers = [step for step in trace if step.insn.op.flow is not Flow.NEXT]
     if transfers and transfers[0] is not trace[-1]:
         for _ in range(_LEARNING):
             one.learn(transfers)
-    one.run(trace)
+    return one

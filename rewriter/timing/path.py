@@ -7,17 +7,18 @@ Processor Policies via Critical-Path Prediction, ISCA 2001, find critical paths 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rewriter.timing import causes
 
 
-class Event(NamedTuple):
-    """Something at a cycle; since `parent` the time went to `cause`."""
+class Event:
+    """Something at a cycle; since `parent` the time went to `cause`.  Nobody changes one."""
 
-    time: int
-    parent: Event | None
-    cause: str
+    __slots__ = ("cause", "parent", "time")
+
+    def __init__(self, time: int, parent: Event | None, cause: str) -> None:
+        self.time = time
+        self.parent = parent
+        self.cause = cause
 
 
 BEGINNING = Event(-1, None, causes.START)  # the cycle before the first fetch
@@ -26,6 +27,11 @@ BEGINNING = Event(-1, None, causes.START)  # the cycle before the first fetch
 def later(event: Event, time: int, cause: str) -> Event:
     """The event put off until a cycle, if it was before."""
     return Event(time, event, cause) if time > event.time else event
+
+
+def latest(event: Event, other: Event) -> Event:
+    """Which of two events comes last; the first of them where both come at once."""
+    return other if other.time > event.time else event
 
 
 def spent(last: Event) -> dict[str, int]:

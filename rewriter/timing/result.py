@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 Delay = tuple[str, int]
 """A cause and its cycles."""
 
 
-class Moment(NamedTuple):
+def longest(delays: Sequence[Delay]) -> Delay:
+    """The delay of most cycles, the first of those."""
+    found = delays[0]
+    for delay in delays:
+        if delay[1] > found[1]:
+            found = delay
+    return found
+
+
+class Moment:
     """One step's way through the pipeline, in cycles from the first fetch.
 
     `pipe` is empty for what is never issued; `cause` is what held the step up longest and
-    `waited` for how many cycles, all causes together.
+    `waited` for how many cycles, all causes together.  Nobody changes one.
     """
 
-    address: int
-    fetch: int
-    issue: int
-    complete: int
-    retire: int
-    pipe: str
-    cause: str
-    waited: int
+    __slots__ = ("address", "cause", "complete", "fetch", "issue", "pipe", "retire", "waited")
+
+    def __init__(
+        self,
+        address: int,
+        fetch: int,
+        issue: int,
+        complete: int,
+        retire: int,
+        pipe: str,
+        cause: str,
+        waited: int,
+    ) -> None:
+        self.address = address
+        self.fetch = fetch
+        self.issue = issue
+        self.complete = complete
+        self.retire = retire
+        self.pipe = pipe
+        self.cause = cause
+        self.waited = waited
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Moment) and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def _fields(self) -> tuple[int | str, ...]:
+        times = self.fetch, self.issue, self.complete, self.retire
+        return self.address, *times, self.pipe, self.cause, self.waited
 
 
 @dataclass(frozen=True)

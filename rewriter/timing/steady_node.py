@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from rewriter.core.isa.instruction import Insn
 
@@ -17,7 +17,8 @@ Reads = tuple[tuple[int, Mapping[str, int]], ...]
 """Registers, each with the latency from classes of producers that is not their usual one."""
 
 
-class Node(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
     """What does not change about an instruction in one half of the integer unit.
 
     It is issued to one of `pipes`, and again to one of `then` `after` cycles later at least;

@@ -14,7 +14,7 @@ from rewriter.timing.dispatch.foretold import UNKNOWN, Foretold
 from rewriter.timing.dispatch.items import Item, Items
 from rewriter.timing.dispatch.memory import CachedAccess, Memory
 from rewriter.timing.path import BEGINNING, Event, later, spent
-from rewriter.timing.result import Delay, Moment, Result
+from rewriter.timing.result import Delay, Moment, Result, longest
 
 
 class Chip:
@@ -45,20 +45,36 @@ class Chip:
             last = stages.completed
         return Result(last.time + 1, spent(last), tuple(moments))
 
-    def learn(self, transfers: Sequence[Step]) -> None:
-        """What a run of transfers of control leaves."""
-        for step in transfers:
-            self._foretold.fault(step)
+    def learn(self, steps: Sequence[Step]) -> bool:
+        """What a run of the steps leaves; its times say which lines give way, and whether a load
+        gets what was just stored from the cache."""
+        self._below.restart()
+        self._memory.restart()
+        sure, block = True, -1
+        for step in steps:
+            if block != step.address & -self._block:
+                block = step.address & -self._block
+                self._ask(step.address, 0)
+            if step.access is not None:
+                sure = self._memory.touch(step) and sure
+            if self._items.of(step.insn).control:
+                wrong = self._foretold.fault(step)
+                block = -1 if wrong or step.target is not None else block
+        return sure and not (self._below.full or self._instructions.full or self._memory.full)
 
     def _fetched(self, core: Core, step: Step) -> Event:
         """Through the instruction cache."""
         event, begins = core.front.fetch(step.address)
-        if begins and self._instructions.find(step.address) is None:
-            line = step.address >> self._instructions.shift
-            ready, _ = self._below.fill(step.address, ~line, event.time)
-            self._instructions.insert(step.address)
-            event = core.front.late(later(event, ready, causes.ICACHE))
-        return event
+        ready = self._ask(step.address, event.time) if begins else event.time
+        return event if ready <= event.time else core.front.late(later(event, ready, causes.ICACHE))
+
+    def _ask(self, address: int, at: int) -> int:
+        """When instructions come from the cache that it is asked for."""
+        if self._instructions.find(address) is not None:
+            return at
+        ready, _ = self._below.fill(address, ~(address >> self._instructions.shift), at)
+        self._instructions.insert(address)
+        return ready
 
     def _follow(self, core: Core, step: Step, item: Item, stages: Stages) -> None:
         """Where fetch goes after this instruction, and what that costs."""
@@ -77,13 +93,15 @@ def _moment(step: Step, stages: Stages) -> Moment:
         (stages.ready.cause, stages.ready.time - stages.dispatched.time),
         (stages.issued.cause, stages.issued.time - stages.ready.time),
     ]
-    cause, _ = max(waits, key=_cycles)
+    cause, _ = longest(waits)
     waited = sum(cycles for _, cycles in waits)
     return Moment(
-        *(step.address, stages.fetched.time, stages.issued.time, stages.done),
-        *(stages.completed.time, stages.pipe, cause if waited else "", waited),
+        address=step.address,
+        fetch=stages.fetched.time,
+        issue=stages.issued.time,
+        complete=stages.done,
+        retire=stages.completed.time,
+        pipe=stages.pipe,
+        cause=cause if waited else "",
+        waited=waited,
     )
-
-
-def _cycles(delay: Delay) -> int:
-    return delay[1]

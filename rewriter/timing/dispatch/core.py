@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from heapq import heappop, heappush
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from rewriter.core.isa.instruction import Flow, To
 from rewriter.core.target.dispatched_cpu import Dispatched, Fetching, Queue
 from rewriter.timing import causes
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Ports, Reads
-from rewriter.timing.path import BEGINNING, Event, later
+from rewriter.timing.path import BEGINNING, Event, later, latest
 from rewriter.timing.steady import State
 
 _WORD = 4
 _BOOKED = 512  # cycles of a pipe that are remembered before those that are over are forgotten
 
 
-class Loaded(NamedTuple):
+class Loaded:
     """The latency of an access' result, and its cause where it is not the usual one."""
 
-    latency: int
-    cause: str
+    __slots__ = ("cause", "latency")
+
+    def __init__(self, latency: int, cause: str) -> None:
+        self.latency = latency
+        self.cause = cause
 
 
 class Access(Protocol):
@@ -44,16 +47,28 @@ class Access(Protocol):
         """Its instruction completes."""
 
 
-class Stages(NamedTuple):
+class Stages:
     """When an instruction went through; `ready` is when its operands were there."""
 
-    fetched: Event
-    dispatched: Event
-    ready: Event
-    issued: Event
-    done: int
-    completed: Event
-    pipe: str
+    __slots__ = ("completed", "dispatched", "done", "fetched", "issued", "pipe", "ready")
+
+    def __init__(
+        self,
+        fetched: Event,
+        dispatched: Event,
+        ready: Event,
+        issued: Event,
+        done: int,
+        completed: Event,
+        pipe: str,
+    ) -> None:
+        self.fetched = fetched
+        self.dispatched = dispatched
+        self.ready = ready
+        self.issued = issued
+        self.done = done
+        self.completed = completed
+        self.pipe = pipe
 
 
 class Front:
@@ -74,9 +89,9 @@ class Front:
         if begins or not self._room or address != self._next:
             event = Event(self._event.time + 1, self._event, self._cause)
             if self._redirect is not None:
-                event = max(event, self._redirect, key=_time)
+                event = latest(event, self._redirect)
             if len(self._left) == self._left.maxlen:
-                event = max(event, self._left[0], key=_time)  # only then is there room for it
+                event = latest(event, self._left[0])  # only then is there room for it
             self._event, self._cause, self._redirect = event, causes.FETCH, None
             self._at, self._room = block, self._width
         self._next, self._room = address + _WORD, self._room - 1
@@ -91,7 +106,7 @@ class Front:
 
     def late(self, event: Event) -> Event:
         """The block comes late."""
-        self._event = max(self._event, event, key=_time)
+        self._event = latest(self._event, event)
         return self._event
 
     def dispatched(self, event: Event) -> None:
@@ -133,13 +148,16 @@ class Waiting:
         heappush(self._leaving, (issued.time, self._count, issued))
 
 
-class _Value(NamedTuple):
+class _Value:
     """A register's newest value, made by an instruction of class `name`."""
 
-    issued: Event
-    latency: int
-    name: str
-    cause: str
+    __slots__ = ("cause", "issued", "latency", "name")
+
+    def __init__(self, issued: Event, latency: int, name: str, cause: str) -> None:
+        self.issued = issued
+        self.latency = latency
+        self.name = name
+        self.cause = cause
 
 
 class Core:
@@ -379,7 +397,3 @@ def _behind(event: Event, cause: str) -> Event:
 def _after(event: Event, other: Event, cause: str) -> Event:
     """The event put off until the cycle after another, if it was before."""
     return Event(other.time + 1, other, cause) if other.time >= event.time else event
-
-
-def _time(event: Event) -> int:
-    return event.time

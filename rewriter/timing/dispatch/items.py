@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import REMEMBERED
@@ -22,7 +22,8 @@ Reads = tuple[tuple[int, Mapping[str, int]], ...]
 """Registers, each with the latency from classes of producers that is not their usual one."""
 
 
-class Item(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
     """What does not change about an instruction.
 
     It issues to one of `ports`, and again to one of `then` `after` cycles later at least; either

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.dispatched_cpu import Accesses
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Bus, Tags
 from rewriter.timing.dispatch.core import Loaded
-from rewriter.timing.path import Event
+from rewriter.timing.path import BEGINNING, Event
 
 _CELL_SHIFT = 3  # stores are looked up by aligned 8-byte cells
 _KEPT = 8  # stores remembered for one cell
 
 
-class _Store(NamedTuple):
-    first: int
-    last: int
-    issued: Event
-    written: int
+class _Store:
+    """The bytes from `first` to `last` were stored."""
+
+    __slots__ = ("first", "issued", "last", "written")
+
+    def __init__(self, first: int, last: int, issued: Event, written: int) -> None:
+        self.first = first
+        self.last = last
+        self.issued = issued
+        self.written = written
 
     def meets(self, first: int, last: int) -> bool:
         """Whether they have a byte in common."""
@@ -53,6 +57,24 @@ class Memory:
         self._queue: deque[int] = deque(maxlen=self._entries)
         self._written = self._begun = 0
         self._banks = [Bus() for _ in range(self._through.number.value if self._through else 0)]
+
+    @property
+    def full(self) -> bool:
+        """Whether a line has had to give way."""
+        return self._tags.full
+
+    def touch(self, step: Step) -> bool:
+        """What an access leaves in caches; False where it may have been done otherwise."""
+        assert step.access is not None
+        if step.store:
+            self.write(step, BEGINNING, BEGINNING)
+            return True
+        first, last = step.access, step.access + max(step.size, 1) - 1
+        stored = self.met(first, last) if step.size else None
+        if stored is not None and self._tags.find(first) is None:
+            return False
+        self.read(first, 0, 0)
+        return True
 
     def more(self, step: Step) -> int:
         """Cycles that an access takes more than others, because it is in two parts."""

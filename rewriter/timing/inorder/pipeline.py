@@ -80,9 +80,10 @@ class Chip:
         self.below.restart()
         return _Run(self).all(steps)
 
-    def learn(self, transfers: Sequence[Step]) -> None:
-        """What a run of transfers of control leaves."""
-        self.run(transfers)
+    def learn(self, steps: Sequence[Step]) -> bool:
+        """What a run of the steps leaves: it is run."""
+        self.run(steps)
+        return True
 
 
 class _Run:
@@ -301,8 +302,14 @@ class _Run:
             done = self._cycle + member.latency
             self._moments.append(
                 Moment(
-                    *(member.address, self._cycle, self._cycle, done, done),
-                    *(pipe, member.cause, member.waited),
+                    address=member.address,
+                    fetch=self._cycle,
+                    issue=self._cycle,
+                    complete=done,
+                    retire=done,
+                    pipe=pipe,
+                    cause=member.cause,
+                    waited=member.waited,
                 )
             )
         self._group = []

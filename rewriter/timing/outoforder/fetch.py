@@ -8,7 +8,7 @@ from rewriter.core.target.cpu import Cpu, OutOfOrder
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags, Translations
 from rewriter.timing.outoforder.places import Place
-from rewriter.timing.path import BEGINNING, Event, later
+from rewriter.timing.path import BEGINNING, Event, later, latest
 from rewriter.timing.predictors import ReturnStack, TwoLevel, hinted
 
 
@@ -44,6 +44,11 @@ class Front:
         self._redirect: Event | None = None
         self.cause = causes.FETCH
 
+    @property
+    def full(self) -> bool:
+        """Whether something that was fetched has had to give way."""
+        return self._tags.full or self._itb.full
+
     def fetch(self, address: int, mapped: Event) -> Event:
         """The block that holds `address` is fetched.
 
@@ -64,7 +69,7 @@ class Front:
         """Prediction of the block, and its way through translation and cache."""
         way = self._tags.find(block)
         if self._redirect is not None:
-            event = max(event, self._redirect, key=_time)
+            event = latest(event, self._redirect)
             self._redirect = None
         elif self._last is not None:
             expected = self._lines.get(self._last, (self._last + self._size, 0))
@@ -114,7 +119,3 @@ class Front:
         if self._last in self._lines:
             return self._lines[self._last][0] == target & -self._size
         return hinted(place.traits, following, target)
-
-
-def _time(event: Event) -> int:
-    return event.time

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rewriter.core.target.cpu import OutOfOrder
 from rewriter.timing import causes
 from rewriter.timing.outoforder.places import Place
@@ -13,22 +11,28 @@ _EVERYWHERE = -1  # no cluster: a result that both clusters see at once
 _BOOKED, _KEPT = 4096, 2048  # cycles of a pipe that are remembered, and after clearing
 
 
-class Value(NamedTuple):
-    """A register's newest value, made by an instruction of class `name`."""
+class Value:
+    """A register's newest value, made by an instruction of class `name`.  Nobody changes one."""
 
-    issued: Event
-    latency: int
-    cluster: int
-    name: str
-    cause: str
+    __slots__ = ("cause", "cluster", "issued", "latency", "name")
+
+    def __init__(self, issued: Event, latency: int, cluster: int, name: str, cause: str) -> None:
+        self.issued = issued
+        self.latency = latency
+        self.cluster = cluster
+        self.name = name
+        self.cause = cause
 
 
-class Issued(NamedTuple):
+class Issued:
     """An instruction was issued to a pipe; it was ready at `ready`, for the cause there."""
 
-    event: Event
-    pipe: str
-    ready: Event
+    __slots__ = ("event", "pipe", "ready")
+
+    def __init__(self, event: Event, pipe: str, ready: Event) -> None:
+        self.event = event
+        self.pipe = pipe
+        self.ready = ready
 
 
 class Issuer:
@@ -108,8 +112,9 @@ class Issuer:
                 continue
             at = value.issued.time + value.latency
             if (value.name, place.name) in self._special:
-                at = value.issued.time + self._special[value.name, place.name]
-                value = value._replace(latency=at - value.issued.time)
+                latency = self._special[value.name, place.name]
+                at = value.issued.time + latency
+                value = Value(value.issued, latency, value.cluster, value.name, value.cause)
             elif value.cluster not in (_EVERYWHERE, cluster) and cluster != _EVERYWHERE:
                 at += self._crossing
             if at > latest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import OutOfOrder
@@ -16,25 +15,36 @@ _KEPT = 8  # stores remembered for one cell
 _WORD_SHIFT = 2
 
 
-class Trap(NamedTuple):
+class Trap:
     """Refetch from this instruction `penalty` cycles after its own fetch would have ended."""
 
-    cause: str
-    penalty: int
+    __slots__ = ("cause", "penalty")
+
+    def __init__(self, cause: str, penalty: int) -> None:
+        self.cause = cause
+        self.penalty = penalty
 
 
-class Loaded(NamedTuple):
+class Loaded:
     """When a load's value can be used, in cycles after issue, and what it came from."""
 
-    latency: int
-    cause: str
+    __slots__ = ("cause", "latency")
+
+    def __init__(self, latency: int, cause: str) -> None:
+        self.latency = latency
+        self.cause = cause
 
 
-class _Store(NamedTuple):
-    first: int
-    last: int
-    issue: int
-    drained: int
+class _Store:
+    """The bytes from `first` to `last` were stored."""
+
+    __slots__ = ("drained", "first", "issue", "last")
+
+    def __init__(self, first: int, last: int, issue: int, drained: int) -> None:
+        self.first = first
+        self.last = last
+        self.issue = issue
+        self.drained = drained
 
 
 class Mbox:
@@ -66,6 +76,22 @@ class Mbox:
         self._last_store = BEGINNING
         self._drained = 0
         self.finished = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether something that was accessed has had to give way."""
+        return self._tags.full or self._dtb.full
+
+    def touch(self, step: Step, hint: bool) -> None:
+        """What an access, or a write hint, leaves in caches."""
+        assert step.access is not None
+        if hint:
+            self.allocate(step, 0)
+            return
+        self._dtb.hit(step.access)
+        self._read(step.access, 0)
+        if step.store:
+            self._below.modify(step.access, 0)
 
     def floor(self, step: Step) -> Event:
         """A load that once trapped does not issue before this: it waits for the stores."""

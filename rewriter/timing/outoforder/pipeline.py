@@ -7,7 +7,6 @@ wrong paths, interrupts, other processors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Step
@@ -20,8 +19,8 @@ from rewriter.timing.outoforder.mapper import Mapper
 from rewriter.timing.outoforder.memory import Loaded, Mbox, Trap
 from rewriter.timing.outoforder.places import Place, Places
 from rewriter.timing.outoforder.retire import Retirement
-from rewriter.timing.path import BEGINNING, Event, later, spent
-from rewriter.timing.result import Delay, Moment, Result
+from rewriter.timing.path import BEGINNING, Event, later, latest, spent
+from rewriter.timing.result import Delay, Moment, Result, longest
 
 
 class Chip:
@@ -43,26 +42,33 @@ class Chip:
             part.restart()
         return _Run(self).all(steps)
 
-    def learn(self, transfers: Sequence[Step]) -> None:
-        """What a run of transfers of control would leave, without timing it; none has an access."""
-        self.below.restart()
-        self.front.restart()
+    def learn(self, steps: Sequence[Step]) -> bool:
+        """What a run of the steps leaves; only which lines give way depends on its times."""
+        for part in (self.below, self.front, self.mbox):
+            part.restart()
+        front, mask = self.front, self.mask
         block: int | None = None
-        for step in transfers:
-            if block != step.address & self.mask:
-                block = step.address & self.mask
-                self.front.fetch(step.address, BEGINNING)
+        for step in steps:
+            if block != step.address & mask:
+                block = step.address & mask
+                front.fetch(step.address, BEGINNING)
             place = self.places.at(step.address, step.insn)
-            if place.control and (self.front.foreseen(place, step) or step.target is not None):
+            if step.access is not None:
+                self.mbox.touch(step, place.name in self.pipeline.write_hints)
+            if place.control and (front.foreseen(place, step) or step.target is not None):
                 block = None
+        return not (self.below.full or front.full or self.mbox.full)
 
 
-class _Issue(NamedTuple):
+class _Issue:
     """The last issue of an instruction, and what it waited for before."""
 
-    event: Event
-    pipe: str
-    waits: list[Delay]
+    __slots__ = ("event", "pipe", "waits")
+
+    def __init__(self, event: Event, pipe: str, waits: list[Delay]) -> None:
+        self.event = event
+        self.pipe = pipe
+        self.waits = waits
 
 
 class _Run:
@@ -131,12 +137,18 @@ class _Run:
             self._mapper.block(again, trap.cause, trap.cause)
         loaded = self._completed(step, place, issue)
         retired, late = self._retired(step, place, issue.event, loaded)
-        longest = max([*traps, late, *issue.waits, *self._mapper.waits], key=_cycles)
+        held = longest([*traps, late, *issue.waits, *self._mapper.waits])
         time = issue.event.time
         waited = time + late[1] - self._issue_stage - first
         return issue, Moment(
-            *(step.address, self._fetched.time, time, time + loaded.latency, retired.time),
-            *(issue.pipe, longest[0] if waited else "", waited),
+            address=step.address,
+            fetch=self._fetched.time,
+            issue=time,
+            complete=time + loaded.latency,
+            retire=retired.time,
+            pipe=issue.pipe,
+            cause=held[0] if waited else "",
+            waited=waited,
         )
 
     def _issued(self, step: Step, place: Place) -> _Issue:
@@ -155,7 +167,7 @@ class _Run:
         least = Event(first.event.time + place.sched.after.value, first.event, causes.OPERANDS)
         if place.sched.split:
             queued = self._queued(mapper.split(place))
-            least = max(least, queued, key=_time)
+            least = latest(least, queued)
         second = issuer.issue(place, place.then, place.late, least)
         mapper.issued(place, first.event, second.event)
         waits += [(causes.OPERANDS, place.sched.after.value)]
@@ -175,7 +187,7 @@ class _Run:
         if self._barrier.time > queued.time:
             queued = self._barrier
         if step.size and not step.store:
-            queued = max(queued, self._mbox.floor(step), key=_time)
+            queued = latest(queued, self._mbox.floor(step))
         return queued
 
     def _trap(self, step: Step, place: Place, issue: int) -> Trap | None:
@@ -196,8 +208,8 @@ class _Run:
         if step.access is not None and place.name in self._hints:
             self._mbox.allocate(step, event.time)
         elif step.access is not None and step.size and not step.store:
-            latency, cause = self._mbox.load(step, event.time)
-            latency += place.latency - self._hit
+            loaded = self._mbox.load(step, event.time)
+            latency, cause = loaded.latency + place.latency - self._hit, loaded.cause
         self._issuer.write(place, event, latency, issue.pipe.rpartition("+")[2], cause)
         return Loaded(latency, cause)
 
@@ -226,11 +238,3 @@ def _waits(least: Event, ready: Event, issued: Event) -> list[Delay]:
         (ready.cause, max(ready.time - least.time, 0)),
         (issued.cause, issued.time - ready.time),
     ]
-
-
-def _cycles(delay: Delay) -> int:
-    return delay[1]
-
-
-def _time(event: Event) -> int:
-    return event.time

@@ -15,4 +15,5 @@ prover      Equality of terms, proved by Z3 once per normalised pattern
 remembered  Patterns that provers remember of one another: what is said of one depends on it alone
 samples     What terms are on a few assignments: two that differ there are not equal
 sweep       Sweeping: parts of a claim that agree on all that was tried are shown equal first
+witness     Assignments on which conditions hold that hardly any assignment fulfils
 """

@@ -15,6 +15,7 @@ from typing import Any
 import z3
 
 from rewriter.core.readings.extents import Extent
+from rewriter.verify.terms.witness import Said
 
 Node = tuple[Any, ...]
 """(kind, data, argument numbers)."""
@@ -45,6 +46,31 @@ class Lowering:
         for number in range(len(nodes)):
             self.done.append(self._one(number))
         return self.done
+
+    def said(self, model: Any) -> Said:
+        """What a model gives to what is free, by node."""
+
+        def value(expression: Any) -> int:
+            found = model.eval(expression, model_completion=True)
+            return int(z3.is_true(found)) if z3.is_bool(found) else int(found.as_long())
+
+        values, ones = dict[int, int](), (1 << self.width) - 1
+        for number, (kind, data, *_) in enumerate(self.nodes):
+            if kind == "?" and data != "mem":
+                values[number] = value(self.done[number])
+        cells, results = dict[int, dict[int, int]](), dict[str, dict[tuple[int, ...], int]]()
+        for (name, which), applied in self._applied.items():
+            for args, given in applied:  # what came before counts where the arguments are equal
+                at = tuple(value(self.done[n]) for n in args if self.done[n] is not None)
+                if name == "load":
+                    cells.setdefault(which, {}).setdefault(at[0], value(given))
+                else:
+                    results.setdefault(name, {}).setdefault(at, value(given))
+        for memory, held in self._bytes.items():
+            for byte, given in held:
+                at_ = value(self._root(byte)) + byte[1] & ones
+                cells.setdefault(memory, {}).setdefault(at_, value(given))
+        return Said(values, cells, results)
 
     def _one(self, number: int) -> Any:
         kind, data, *args = self.nodes[number]

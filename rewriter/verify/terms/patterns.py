@@ -166,6 +166,16 @@ def contradiction(given: Sequence[Term]) -> Pattern:
     return _pattern(store.true, store.false, given, {})
 
 
+def possibility(given: Sequence[Term]) -> tuple[Pattern, dict[int, Term]]:
+    """The same, and the inputs by their nodes."""
+    store = given[0].store
+    pattern, numbers = _numbered(store.true, store.false, given, {})
+    terms = reached(given)
+    return pattern, {
+        node: terms[number] for number, node in numbers.items() if pattern.nodes[node][0] == "?"
+    }
+
+
 def _moved(claim: Sequence[Term], cut: _Cut) -> tuple[dict[int, Term], list[Term]]:
     """What stands for cut parts so that their first sum is plain, and what is free in it.
 
@@ -234,6 +244,11 @@ def _above(terms: Sequence[Term], cut: _Cut) -> list[Term]:
 
 def _pattern(a: Term, b: Term, given: Sequence[Term], cut: _Cut) -> Pattern:
     """The obligation with every cut term and input a variable, nodes numbered as they are met."""
+    return _numbered(a, b, given, cut)[0]
+
+
+def _numbered(a: Term, b: Term, given: Sequence[Term], cut: _Cut) -> tuple[Pattern, dict[int, int]]:
+    """The same, and the nodes by the numbers of terms."""
     number: dict[int, int] = {}
     nodes: list[tuple[Any, ...]] = []
 
@@ -266,4 +281,4 @@ def _pattern(a: Term, b: Term, given: Sequence[Term], cut: _Cut) -> Pattern:
 
     roots = (visit(a), visit(b))
     conditions = tuple(visit(condition) for condition in given)
-    return Pattern(tuple(nodes), roots, conditions)
+    return Pattern(tuple(nodes), roots, conditions), number

@@ -10,16 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from rewriter.core.edit import Grade
 from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.terms.assumed import under
 from rewriter.verify.terms.decided import Tried
-from rewriter.verify.terms.patterns import Pattern, close, contradiction, exact, general, opened
+from rewriter.verify.terms.patterns import (
+    Pattern,
+    close,
+    contradiction,
+    exact,
+    general,
+    opened,
+    possibility,
+)
 from rewriter.verify.terms.remembered import Decided, shared
 from rewriter.verify.terms.samples import Signatures
 from rewriter.verify.terms.sweep import swept
+from rewriter.verify.terms.witness import Said, Witness
+
+if TYPE_CHECKING:
+    from rewriter.verify.terms.lower import Lowering
 
 EFFORT = 2_000_000
 """Z3's own count of work: unlike seconds, the same on every machine.
@@ -31,6 +45,9 @@ The hardest claims that are proved take 1.4 million (an Alpha kernel, Linux 6.1)
 _LANES = (1024, 4096)
 """Assignments that are tried, many and then more: most claims that do not hold fail the many."""
 
+
+_NEAR = 4
+"""Assignments for other conditions on the same terms that are tried before a solver is asked."""
 
 COMPARISONS = 1 << 13
 """Of addresses in one claim: the claims of a libc or a kernel have up to a sixteenth of that.
@@ -50,6 +67,7 @@ class Prover:
     asked: int = 0
     solved: int = 0
     _signatures: tuple[Terms, Signatures] | None = None
+    _witnesses: dict[tuple[Term, ...], Witness | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, target: Sequential) -> Prover:
@@ -76,15 +94,37 @@ class Prover:
     def _said(
         self, a: Term, b: Term, given: Sequence[Term], signatures: Signatures
     ) -> tuple[Grade, str]:
-        if signatures.differ(a, b, given) or not self._possible(given):
+        if signatures.differ(a, b, given):
             return Grade.REFUTED, ""
+        if given and not signatures.hold(given):
+            witness = self._witness(tuple(given))
+            if witness is None or not witness.hold(given):
+                if not self._possible(given):
+                    return Grade.REFUTED, ""
+            elif witness.differ(a, b, given):
+                return Grade.REFUTED, ""
         return self._equal(a, b, given)
 
     def _possible(self, given: Sequence[Term]) -> bool:
         """Whether conditions can hold together; from the impossible everything would follow."""
-        if not given or self.signatures(given[0].store).hold(given):
-            return True
         return self._decide(contradiction(given)).grade is Grade.REFUTED
+
+    def _witness(self, given: tuple[Term, ...]) -> Witness | None:
+        """Assignments on which conditions hold, if they are found."""
+        known = self._witnesses
+        if given not in known:
+            others = dict.fromkeys(filter(None, reversed(known.values())))
+            near = (one for one in islice(others, _NEAR) if one.hold(given))
+            known[given] = next(near, None) or self._found(given)
+        return known[given]
+
+    def _found(self, given: tuple[Term, ...]) -> Witness | None:
+        """Assignments that Z3 finds."""
+        pattern, inputs = possibility(given)
+        if pattern.comparisons > COMPARISONS:
+            return None
+        said = self._asked(pattern)
+        return Witness(self.width, said.of(inputs)) if said is not None else None
 
     def _equal(self, a: Term, b: Term, given: Sequence[Term]) -> tuple[Grade, str]:
         a, b = under(given, (a, b))
@@ -100,6 +140,7 @@ class Prover:
         """Those of the store that is in hand: claims about one store come one after the other."""
         if self._signatures is None or self._signatures[0] is not store:
             self._signatures = store, Signatures(store.width)
+            self._witnesses = {}
         return self._signatures[1]
 
     def _decide(self, pattern: Pattern) -> Decided:
@@ -131,14 +172,8 @@ class Prover:
         """What Z3 says, where all that is given is possible."""
         import z3
 
-        from rewriter.verify.terms.lower import Lowering
-
-        lowering = Lowering(self.width, self.cell)
-        terms = lowering.lower(pattern.nodes)
-        solver = z3.SolverFor("QF_BV", ctx=lowering.context)
-        solver.set("rlimit", EFFORT)
-        solver.add(*(terms[n] for n in pattern.given))
-        a, b = (terms[n] for n in pattern.roots)
+        lowering, solver = self._solver(pattern)
+        a, b = (lowering.done[n] for n in pattern.roots)
         if a is None or b is None:
             return Grade.REFUTED  # memories are compared store by store, not here
         solver.add(a != b)
@@ -146,3 +181,23 @@ class Prover:
         if answer == z3.unsat:
             return Grade.PROVED
         return Grade.REFUTED if answer == z3.sat else Grade.TIMEOUT
+
+    def _asked(self, pattern: Pattern) -> Said | None:
+        """An assignment on which all that is given holds, if Z3 has one."""
+        import z3
+
+        lowering, solver = self._solver(pattern)
+        return lowering.said(solver.model()) if solver.check() == z3.sat else None
+
+    def _solver(self, pattern: Pattern) -> tuple[Lowering, Any]:
+        """A solver for which all that is given holds."""
+        import z3
+
+        from rewriter.verify.terms.lower import Lowering
+
+        lowering = Lowering(self.width, self.cell)
+        terms = lowering.lower(pattern.nodes)
+        solver = z3.SolverFor("QF_BV", ctx=lowering.context)
+        solver.set("rlimit", EFFORT)
+        solver.add(*(terms[n] for n in pattern.given))
+        return lowering, solver

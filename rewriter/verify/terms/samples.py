@@ -14,12 +14,13 @@ from rewriter.verify.terms.lane import evaluator
 from rewriter.verify.terms.noise import Memory, Noise
 from rewriter.verify.terms.patterns import MEMORIES
 
-_FEW = 64  # lanes of a signature
+FEW = 64
+"""Lanes of a signature."""
 
 
 @cache
 def _few(width: int) -> Noise:
-    return Noise(_FEW, width)
+    return Noise(FEW, width)
 
 
 class Signatures:
@@ -41,7 +42,7 @@ class Signatures:
         if isinstance(value, Memory):
             return b""
         found: bytes = value.tobytes()
-        return found if len(value) == _FEW else found * _FEW
+        return found if len(value) == FEW else found * FEW
 
     def apart(self, a: Term, b: Term) -> bool:
         """Whether two values differ on one assignment, at once."""
@@ -59,7 +60,7 @@ class Signatures:
 
     def hold(self, conditions: Sequence[Term]) -> bool:
         """Whether all conditions hold on one of the assignments."""
-        holding = np.ones(_FEW, dtype=bool)
+        holding = np.ones(FEW, dtype=bool)
         for condition in conditions:
             holding = holding & self._on(condition)
         return bool(holding.any())
