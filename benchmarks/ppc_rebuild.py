@@ -7,7 +7,8 @@ is retuned for it.  All three run under qemu, must print the same, and each inst
 execute is counted.  For each kind of idiom: the executed instructions of the loops compiled for
 POWER8, of these the parts that are left retuned and rebuilt, and how much of what the rebuild gains
 is recovered, each loop counting by its share of its own instructions; with `--loops` each loop too.
-Last all loops together: with the same weight for each, and by what they execute.
+Last all loops together: with the same weight for each, then the same without those that the
+rebuild does more by vectors, which no pass makes of other code, and by what they execute.
 Exit status 1 where less than half is recovered, or a retuned loop executes more.
 """
 
@@ -26,27 +27,34 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import targets
 from benchmarks.whole_programs import retuned
 from fixtures.inputs import Missing, tool
 from fixtures.ppc_counts import counted
 from rewriter.elf.image import load
+from targets.ppc.registers import VSR
 
 SOURCE = Path(__file__).resolve().parents[1] / "fixtures" / "ppc" / "idioms.c"
 CPUS, LEVELS = ("power9", "power10"), ("-O2", "-O3")
 _HELPED = {"one_mixed": "constant", "one_counted": "constant"}
 _ROW = "{:22} {:>10} {:>8} {:>8} {:>10}"
 _FUNCTION = 2  # STT_FUNC
+_MORE = 0.05  # of a loop's instructions
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Executed instructions of a loop: compiled for POWER8, the same retuned, and rebuilt."""
+    """Executed instructions of a loop: compiled for POWER8, the same retuned, and rebuilt.
+
+    `vectors` is which part of them is vector code in the first and in the last.
+    """
 
     name: str
     kind: str
     old: int
     retuned: int
     rebuilt: int
+    vectors: tuple[float, float]
 
     @property
     def gained(self) -> float:
@@ -57,6 +65,11 @@ class Loop:
     def possible(self) -> float:
         """What the rebuild gains."""
         return 1 - self.rebuilt / self.old
+
+    @property
+    def is_vectorized(self) -> bool:
+        """Whether the rebuild does more of it by vectors."""
+        return self.vectors[1] - self.vectors[0] > _MORE
 
 
 def kinds() -> dict[str, str]:
@@ -73,28 +86,51 @@ def compiled(cpu: str, level: str, folder: Path) -> Path:
     return program
 
 
-def executed(program: Path, cpu: str) -> tuple[bytes, Counter[str]]:
-    """What a program prints, and the instructions that it executes, by function."""
+@dataclass(frozen=True)
+class Ran:
+    """What a program prints, and the instructions, and those of vectors, that functions execute."""
+
+    printed: bytes
+    executed: Counter[str]
+    vectors: Counter[str]
+
+    def part(self, name: str) -> float:
+        """Which part of a function's instructions is vector code."""
+        return self.vectors[name] / self.executed[name]
+
+
+def executed(program: Path, cpu: str) -> Ran:
+    """A program's run."""
     image = load(program)
+    target = targets.of(image).sequential
+    assert target is not None
+    listing = target.listing(image)
     functions = sorted((s.st_value, s.name) for s in image.symbols if s.st_type == _FUNCTION)
     starts = [start for start, _ in functions]
     printed, counts = counted(program, cpu)
-    found = Counter[str]()
+    found, vectors = Counter[str](), Counter[str]()
     for offset, count in counts.items():
-        at = bisect_right(starts, image.address_of(offset)) - 1
-        found[functions[at][1]] += count
-    return printed, found
+        address = image.address_of(offset)
+        name = functions[bisect_right(starts, address) - 1][1]
+        found[name] += count
+        insn = listing.insn(listing.index(address))
+        assert insn is not None, "what is executed is an instruction"
+        if (target.table.uses(insn) | target.table.defs(insn)) >> VSR:
+            vectors[name] += count
+    return Ran(printed, found, vectors)
 
 
 def loops(cpu: str, level: str) -> Iterator[Loop]:
     """All loops; RuntimeError where a program prints something else."""
     with tempfile.TemporaryDirectory() as folder:
-        old, rebuilt = (compiled(one, level, Path(folder)) for one in ("power8", cpu))
-        ran = [executed(one, cpu) for one in (old, retuned(old, cpu), rebuilt)]
-    if len({printed for printed, _ in ran}) > 1:
+        first, last = (compiled(one, level, Path(folder)) for one in ("power8", cpu))
+        ran = [executed(one, cpu) for one in (first, retuned(first, cpu), last)]
+    if len({one.printed for one in ran}) > 1:
         raise RuntimeError(f"the loops print something else for {cpu}")
     for name, kind in kinds().items():
-        yield Loop(name, kind, *(counts[name] for _, counts in ran))
+        vectors = ran[0].part(name), ran[2].part(name)
+        old, new, rebuilt = (one.executed[name] for one in ran)
+        yield Loop(name, kind, old, new, rebuilt, vectors)
 
 
 def recovered(found: Sequence[Loop]) -> float:
@@ -112,6 +148,9 @@ def table(found: Sequence[Loop], each: bool) -> Iterator[str]:
         yield _row(f"{kind} ({len(some)})", some)
         yield from (_row(f"  {loop.name}", [loop]) for loop in some if each)
     yield _row(f"all ({len(found)})", found)
+    others = [loop for loop in found if not loop.is_vectorized]
+    if 0 < len(others) < len(found):
+        yield _row(f"not by vectors ({len(others)})", others)
     old, new, rebuilt = (
         sum(getattr(loop, name) for loop in found) for name in ("old", "retuned", "rebuilt")
     )
