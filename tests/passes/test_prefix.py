@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from rewriter.analysis.program import Program
+from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.program import Function
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -97,6 +98,45 @@ def test_an_older_chip_has_none(program: Program) -> None:
     target = program.target
     done = tune(program.image, target, target.cpus["power9"], Options(("prefix",)), lambda *_: None)
     assert not done.edits
+
+
+TOC = """
+    .globl f
+    .type f, @function
+f:  addis 2, 12, .TOC. - f@ha
+    addi 2, 2, .TOC. - f@l
+    .localentry f, . - f
+    lis 3, 1
+    blr
+    .size f, . - f
+"""
+
+
+def test_r2_is_known_again(tmp_path: Path) -> None:
+    """What makes r2 at once says where it points as two instructions did."""
+    program = assembled(HEAD + TOC, tmp_path, "powerpc64le")
+    target, (function,) = program.target, program.functions
+    cpu = target.cpus["power10"]
+    done = tune(program.image, target, cpu, Options(("prefix",)), lambda *_: None)
+    assert any("paddi r2,r12," in edit.new for edit in done.edits)
+    new = analyse(replace(program.image, data=done.data), target)
+    shared = program.references.shared[function.start]
+    assert new.references.shared[function.start] == shared
+    entries = target.entries(program.listing, function)
+    assert entries == target.entries(new.listing, function) == (function.start + 8,)
+    place = program.image.offset_of(function.start)
+    raw = np.frombuffer(done.data[place : place + 8], dtype="<u4")
+    assert target.shared_pointer(raw, function.start) == shared
+
+
+def test_described_code_keeps_two(tmp_path: Path) -> None:
+    """A debugger would put its trap for the second line into the first's instruction."""
+    code = source('.file 1 "f.c"\n .loc 1 1\n lis 3, 1\n .loc 1 2\n ori 3, 3, 1')
+    program = assembled(HEAD + code, tmp_path, "powerpc64le")
+    cpu = program.target.cpus["power10"]
+    done = tune(program.image, program.target, cpu, Options(("prefix",)), lambda *_: None)
+    assert not done.edits
+    assert [skip.reason for skip in done.skips] == ["debug information describes it"]
 
 
 # What the verifier says --------------------------------------------------------------------------
