@@ -2,14 +2,15 @@
 
     python benchmarks/ppc_programs_rebuilt.py [--cpu power9] [--level=-O2] [PROGRAM...]
 
-gcc builds zlib's minigzip, xz and the shell of sqlite3, each with its library inside, for POWER8
-and for the newer chip (`fixtures/ppc_builds.py`); what was built for POWER8 is retuned for it.  All
-three do the same tasks under qemu, on the same C library, and must print the same.  For each task:
-the executed instructions of the program itself built for POWER8, of these the parts that are left
-retuned and rebuilt, and how much of what the rebuild gains is recovered.  Then what bounds the
-rest, in thousandths of all: by kind of instruction what the rebuild and the retuned program execute
-more or less, where either does by a thousandth, and how much is recovered of what is no matter of
-r2, which code that may be called from another file must save and make; and by mnemonic what each
+gcc builds zlib's minigzip, xz, the shell of sqlite3 and Python's interpreter, each with its
+library inside, for POWER8 and for the newer chip (`fixtures/ppc_builds.py`; Python takes a minute
+of a processor each time); what was built for POWER8 is retuned for it.  All do the same tasks
+under qemu, on the same C library, and must print the same.  For each task: the executed
+instructions of the program itself built for POWER8, of these the parts that are left retuned and
+rebuilt, and how much of what the rebuild gains is recovered.  Then what bounds the rest, in
+thousandths of all: by kind of instruction what the rebuild and the retuned program execute more
+or less, where either does by a thousandth, and how much is recovered of what is no matter of r2,
+which code that may be called from another file must save and make; and by mnemonic what each
 executes fewer and more.
 Exit status 1 where less than half is recovered, or a retuned program executes more.
 """
@@ -19,14 +20,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import targets
 from benchmarks.whole_programs import retuned
+from fixtures import upstream
 from fixtures.inputs import Missing, find
 from fixtures.ppc_builds import BUILDS, built
 from fixtures.ppc_counts import counted
@@ -53,15 +55,78 @@ delete from t where b % 5 = 2;
 select sum(length(c)), count(distinct substr(c, 1, 3)) from t where c like '%9%';
 """
 
+_OBJECTS = """
+class Account:
+    def __init__(self, owner, balance):
+        self.owner, self.balance = owner, balance
+    def moved(self, amount):
+        if amount > self.balance:
+            raise ValueError(self.owner)
+        self.balance -= amount
+        return amount
+
+def sieve(limit):
+    marks = bytearray([1]) * limit
+    for n in range(2, int(limit ** 0.5) + 1):
+        if marks[n]:
+            marks[n * n::n] = bytes(len(range(n * n, limit, n)))
+    return [n for n in range(2, limit) if marks[n]]
+
+def collatz(n, seen={1: 0}):
+    way = []
+    while n not in seen:
+        way.append(n)
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+    for more, m in enumerate(reversed(way), 1):
+        seen[m] = seen[n] + more
+    return seen[way[0] if way else n]
+
+def matrix(n):
+    a = [[(i * j + 1) / (i + j + 1) for j in range(n)] for i in range(n)]
+    return sum(sum(x * y for x, y in zip(row, column)) for row in a for column in zip(*a))
+
+accounts = [Account(f"owner-{n:03}", n * 37 % 101) for n in range(100)]
+refused = 0
+for n in range(4000):
+    try:
+        accounts[n * 7 % 100].balance += accounts[n * 13 % 100].moved(n % 17)
+    except ValueError:
+        refused += 1
+words = [f"{a * b % 9973:x}" for a in range(1, 120) for b in range(1, 30)]
+counts = {}
+for word in words:
+    counts[word[:2]] = counts.get(word[:2], 0) + len(word)
+print(refused, sum(one.balance for one in accounts), len(sieve(20000)))
+print(max(range(1, 3000), key=collatz), f"{matrix(24):.9f}", 7 ** 1500 % 10 ** 40)
+print(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:12])
+print("".join(reversed(" ".join(sorted(set(words)))[:90])).upper().split("A"))
+"""
+
+_MODULES = """
+import json
+import re
+from collections import Counter
+
+text = "".join(f"[{n % 24:02}:{n * 7 % 60:02}] GET /page/{n * n % 211}.html {n * 131 % 9000}\\n"
+               for n in range(900))
+line = re.compile(r"\\[(\\d+):(\\d+)\\] (GET|PUT) (/[a-z]+/\\w+)\\.html (\\d+)")
+found = [one.groups() for one in line.finditer(text)]
+told = json.dumps([dict(zip(("hour", "minute", "what", "page", "size"), one)) for one in found])
+back = json.loads(told)
+print(len(told), Counter(one["page"] for one in back).most_common(5))
+print(re.sub(r"(\\d+)\\.html", lambda m: m[1][::-1], text)[1000:1200])
+"""
+
 
 @dataclass(frozen=True)
 class Task:
-    """A program with arguments, and what it reads."""
+    """A program with arguments, what it reads, and what its environment says."""
 
     name: str
     program: str
     arguments: tuple[str, ...]
     given: bytes
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,6 +149,16 @@ def tasks(names: Sequence[str], cpu: str, level: str) -> Iterator[Task]:
             yield Task(f"{name}: unpack", name, unpacks, packed)
     if "sqlite3" in names:
         yield Task("sqlite3: queries", "sqlite3", (":memory:",), _QUERIES.encode())
+    if "python3.11" in names:
+        yield from _scripts("python3.11")
+
+
+def _scripts(name: str) -> Iterator[Task]:
+    """What Python does: with objects of its own, and with modules that it compiles first."""
+    home = upstream.unpacked(name, ("Lib/",))
+    settings = {"PYTHONHOME": str(home), "PYTHONPATH": str(home / "Lib"), "PYTHONHASHSEED": "0"}
+    for what, script in (("objects", _OBJECTS), ("modules", _MODULES)):
+        yield Task(f"python: {what}", name, ("-S", "-B", "-"), script.encode(), settings)
 
 
 def ran(program: Path, task: Task, cpu: str) -> Ran:
@@ -92,7 +167,7 @@ def ran(program: Path, task: Task, cpu: str) -> Ran:
     target = targets.of(image).sequential
     assert target is not None
     listing = target.listing(image)
-    printed, counts = counted(program, cpu, task.arguments, task.given)
+    printed, counts = counted(program, cpu, task.arguments, task.given, task.settings)
     executed, kinds = Counter[str](), Counter[str]()
     for offset, count in counts.items():
         insn = listing.insn(listing.index(image.address_of(offset)))

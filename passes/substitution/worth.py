@@ -22,7 +22,7 @@ Everything is in the caches but what whole pages are made of: each page of a new
 
 A routine that gains by these calls may still lose at a length that they do not have: no length from
 0 to 32, and of those up to 1,500 none that stands for others, may take more than the original in
-the mean over alignments.
+the mean over alignments; nor a page that is cleared.
 """
 
 from __future__ import annotations
@@ -80,6 +80,11 @@ _SHORT = 16
 
 SHORT, LONG = tuple(range(33)), (64, 96, 128, 200, 256, 360, 512, 1024, 1500)
 """Lengths at which no tuned routine may take more than the original."""
+
+_PAGE = 4096
+_BY_LINES = frozenset(("memset", "bzero", "__clear_user"))
+"""Routines that may clear lines of the cache at once: ours may do so by other lines than the chip
+has, and then it shows where a whole page is cleared."""
 
 _ALONE_AT = (0, 1, 4, 7)
 _BOTH_AT = ((0, 0), (4, 4), (0, 4), (3, 0), (0, 3), (1, 6))
@@ -248,6 +253,8 @@ def once(runs: Runs) -> Runs:
 def _lengths(contract: Contract, sides: tuple[Runs, Runs], long: Sequence[int]) -> Iterator[Length]:
     """Both sides at each length, the short ones first; nothing where calls have no length."""
     axes = contract.plans[0].axes
+    if contract.name in _BY_LINES:
+        long = sorted({*long, _PAGE})
     for sizes in (SHORT, long) if "count" in axes else ():
         points = [_aligned(axes, size) for size in sizes]
         every = [point for some in points for point in some]

@@ -136,6 +136,13 @@ def test_calls_without_a_length_lose_at_none() -> None:
     assert not found.lost
 
 
+@pytest.mark.parametrize(("name", "part"), [("memset", "2.27"), ("strlen", "")])
+def test_a_cleared_page_may_not_lose(name: str, part: str) -> None:
+    """Of a string nobody asks for so many bytes."""
+    found = worth([CONTRACTS[name]], lambda contract: (_cycles(22), _at("count", 4096, 30)))
+    assert found.lost == (part and f"model: {part} of the original's cycles at 4096 bytes")
+
+
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_each_short_call_is_a_case_of_the_contract(name: str) -> None:
     """Every length from 0 to 16 for routines that have one, and nothing longer but early
