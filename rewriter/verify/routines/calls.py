@@ -13,7 +13,7 @@ behind the last call in front of it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -215,38 +215,47 @@ class Calls:
 def _set(inside: tuple[Edges, Edges], written: Masks, kept: Masks) -> Masks:
     """Registers that hold at a block's start what its function has set, on some path."""
     source, target = inside
-    edges, found = _Sorted(target, source), np.zeros_like(written)
-    while True:
-        after = edges.joined((found | written) & kept)
-        if np.array_equal(after, found):
-            return found
-        found = after
+    found = np.zeros_like(written)
+
+    def given(source: Edges, target: Edges) -> Masks:
+        return (found[source] | written[source]) & kept[source]
+
+    _settle(found, target, source, given)
+    return found
 
 
 def _read_after(inside: tuple[Edges, Edges], read: Masks, through: Masks) -> Masks:
     """Registers whose value at a block's start an instruction of its function may read."""
-    edges, found = _Sorted(*inside), read
-    while True:
-        after = read | (edges.joined(found) & through)
-        if np.array_equal(after, found):
-            return found
-        found = after
+    source, target = inside
+    found = read.copy()
+
+    def given(target: Edges, source: Edges) -> Masks:
+        return found[target] & through[source]
+
+    _settle(found, source, target, given)
+    return found
+
+
+def _settle(
+    found: Masks, goal: Edges, source: Edges, given: Callable[[Edges, Edges], Masks]
+) -> None:
+    """Adds to what nodes have what others give, from a source to a goal, until nothing is new.
+
+    Only what has something new gives again.
+    """
+    order = np.argsort(goal, kind="stable")
+    goal, source = goal[order], source[order]
+    new = np.ones(len(found), dtype=bool)
+    while len(edges := np.flatnonzero(new[source])):
+        here = goal[edges]
+        starts = np.flatnonzero(np.diff(here, prepend=-1))
+        goals = here[starts]
+        more = np.bitwise_or.reduceat(given(source[edges], here), starts, axis=0)
+        more |= found[goals]
+        new[:] = False
+        new[goals[(more != found[goals]).any(axis=1)]] = True
+        found[goals] = more
 
 
 def _rows(chosen: NDArray[np.bool_], *columns: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
     return zip(*(column[chosen].tolist() for column in columns), strict=True)
-
-
-class _Sorted:
-    """Edges by where a value goes: what comes from several places is ORed."""
-
-    def __init__(self, goal: NDArray[np.int64], source: NDArray[np.int64]) -> None:
-        order = np.argsort(goal, kind="stable")
-        self.source = source[order]
-        self.goals, self.starts = np.unique(goal[order], return_index=True)
-
-    def joined(self, values: Masks) -> Masks:
-        """For each node what its sources hold together."""
-        found = np.zeros_like(values)
-        found[self.goals] = np.bitwise_or.reduceat(values[self.source], self.starts, axis=0)
-        return found
