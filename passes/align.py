@@ -128,7 +128,12 @@ class Code:
 
     def falls_in(self, number: int) -> bool:
         """Whether control comes to an instruction from the one before it, or from outside."""
-        return number == 0 or self.items[number - 1][1].op.flow not in AWAY
+        return self._falling[number]
+
+    @cached_property
+    def _falling(self) -> list[bool]:
+        """The same by number, and for what is behind the last one: asked for each layout."""
+        return [True, *(insn.op.flow not in AWAY for _, insn in self.items)]
 
     def passed(self, places: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Nops that control passes through, where the instructions stand at some places.
@@ -157,8 +162,12 @@ class Code:
 
         Before it stand `used`, where each way to those was shorter by `spare` and passed some.
         """
-        open_ways = number in self.reached or number in self.staying
-        return 0 if open_ways else spare + self.passed_now.get(number, 0) - used
+        return 0 if number in self._open else spare + self.passed_now.get(number, 0) - used
+
+    @cached_property
+    def _open(self) -> frozenset[int]:
+        """The numbers of the instructions to which control may come on other ways."""
+        return self.reached | self.staying
 
     @cached_property
     def reached(self) -> frozenset[int]:

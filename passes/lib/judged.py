@@ -54,19 +54,19 @@ class Judge:
         timed for it, heads of loops that it makes slower.
         """
         old, new = code.places, [there for _, there, _ in layout.items]
-        boundary = placing.boundary.value
-        off = {n for n in code.heads(code.loops) if old[n] % boundary == 0 and new[n] % boundary}
-        longer = set(code.longer(new))
-        worse = off | longer | {n - 1 for n in longer if n}
+        worse = _displaced(code, new, placing)
         worse = worse or {n for n, saved in self._timed(code, old, new) if saved < 0}
         return frozenset(old[n] for n in worse)
 
     def _judged(self, code: Code, layout: Layout, placing: Placing) -> Layout | None:
         old, new = code.places, [there for _, there, _ in layout.items]
         boundary, heads = placing.boundary.value, code.heads(code.targets)
-        if self.spoiled(code, layout, placing):
+        if _displaced(code, new, placing):
             return None
-        saved = sum((saved for _, saved in self._timed(code, old, new)), Fraction(0))
+        times = [saved for _, saved in self._timed(code, old, new)]
+        if any(one < 0 for one in times):
+            return None
+        saved = sum(times, Fraction(0))
         aligned = sum(old[n] % boundary == 0 for n in heads)
         aligned_now = sum(new[n] % boundary == 0 for n in heads)
         fewer = layout.executed < sum(nops for _, nops in code.passed(old))
@@ -81,8 +81,23 @@ class Judge:
         """The heads of short loops, and the cycles that a pass takes less."""
         for first, last in code.loops_around:
             if last - first < _LONGEST and self._is_straight(code, first, last):
+                if self._stands_alike(old[first : last + 1], new[first : last + 1]):
+                    yield first, Fraction(0)
+                    continue
                 before, after = (self._cycles(code, places, first, last) for places in (old, new))
                 yield first, before - after
+
+    def _stands_alike(self, old: Sequence[int], new: Sequence[int]) -> bool:
+        """Whether a loop has its nops where it had them, and begins where it did in a block."""
+        moved = new[0] - old[0]
+        return moved % self._period == 0 and all(
+            b - a == moved for a, b in zip(old, new, strict=True)
+        )
+
+    @cached_property
+    def _period(self) -> int:
+        """Bytes by which a loop may move without a difference."""
+        return 2 * max(self.cpu.fetch_block.value, self.nop.size)
 
     def _is_straight(self, code: Code, first: int, last: int) -> bool:
         body = [insn for _, insn in code.items[first:last]]
@@ -95,12 +110,21 @@ class Judge:
         held = {places[n]: code.items[n][1] for n in range(first, last + 1)}
         start, end = places[first], places[last] + code.size
         body = [held.get(at, self.nop) for at in range(start, end, code.size)]
-        phase = start % (2 * max(self.cpu.fetch_block.value, code.size))
+        phase = start % self._period
         key = phase, *((insn.op.name, insn.placeless) for insn in body)
         if key not in self._known:
             placed: list[Placed] = [(start + code.size * n, i, None) for n, i in enumerate(body)]
             self._known[key] = self._steady.cycles(placed, {at: i for at, i, _ in placed})
         return self._known[key]
+
+
+def _displaced(code: Code, new: Sequence[int], placing: Placing) -> set[int]:
+    """Numbers of heads of loops that lose their boundary, and of both sides of nops by which a way
+    is longer."""
+    old, boundary = code.places, placing.boundary.value
+    off = {n for n in code.heads(code.loops) if old[n] % boundary == 0 and new[n] % boundary}
+    longer = set(code.longer(new))
+    return off | longer | {n - 1 for n in longer if n}
 
 
 def _lost(code: Code, places: Sequence[int], boundary: int) -> int:
