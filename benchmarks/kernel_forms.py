@@ -11,7 +11,8 @@ on CPUs that lack its instructions.  The exit status is 1 if anything differs th
 
 A list of symbols says where a function ends that has no size of its own in a kernel's symbols, as
 assembly has none: without an unwind table, so for PowerPC, a form that has its names from a list
-may have more edits than vmlinux, in such functions.
+may have more edits than vmlinux, in such functions, and the same ones on other grounds (what is
+assumed of calls).
 """
 
 from __future__ import annotations
@@ -75,16 +76,23 @@ def made(form: str, kernel: Path, folder: Path, options: Sequence[str]) -> Made:
 
 def findings(one: Made, first: Made, more: bool) -> Iterator[tuple[bool, str]]:
     """What must hold of a form, whether it does, with the figures; it may have `more` edits."""
-    mine, others = ([json.dumps(edit) for edit in made.edits] for made in (one, first))
-    missing, added = len(set(others) - set(mine)), len(set(mine) - set(others))
+    mine, others = ({_change(edit): edit for edit in made.edits} for made in (one, first))
+    missing, added = len(others.keys() - mine.keys()), len(mine.keys() - others.keys())
     counts = f"{missing} of vmlinux's are not among them, {added} are not among vmlinux's"
     yield not missing and (more or not added), f"edits: {len(mine)}, {counts}"
+    grounds = sum(edit != others.get(change, edit) for change, edit in mine.items())
+    yield more or not grounds, f"of the same edits {grounds} on other grounds"
     size = sum(len(data) for _, data in loaded(one.tuned))
     yield same_loaded(one, first) or bool(more and added), f"loaded: {size} bytes"
     back = one.tuned.with_suffix(".back")
     _retune("revert", one.tuned, "-o", back)
     yield back.read_bytes() == one.original.read_bytes(), "reverted: byte for byte"
     back.unlink()
+
+
+def _change(edit: dict[str, Any]) -> str:
+    """What an edit changes, without the grounds on which it is made."""
+    return json.dumps([edit[key] for key in ("id", "kind", "address", "old", "new")])
 
 
 def same_loaded(one: Made, other: Made) -> bool:
