@@ -411,13 +411,17 @@ class _ToSectors:
     def _ended(self, part: _Part, places: list[int]) -> list[int]:
         """With the room that is left behind the last jump away, if control passes the part's end.
 
-        What stands behind that jump keeps the places that it has; all of the part without one.
+        What stands behind that jump keeps the places that it has; all of the part without one.  In
+        another order it stands at the end.
         """
         code, first, after = self.code, part.numbers.start, part.numbers.stop
-        if code.reordered or after == len(code.items) or not code.falls_in(after):
+        if after == len(code.items) or not code.falls_in(after):
             return places
         tail = next((n for n in reversed(part.numbers[1:]) if not code.falls_in(n)), first)
         packed, kept = places[: tail - first], code.places[tail:after]
+        if code.reordered:
+            later = part.limit - places[-1] - code.size if packed else 0
+            return packed + [at + later for at in places[tail - first :]]
         return packed + kept if not packed or packed[-1] < kept[0] else places
 
     def _before(self, number: int, at: int, is_loop: bool, spare: int) -> int:

@@ -13,7 +13,7 @@ from passes.ordering.units import Units, Way
 from rewriter.core.target.idioms import Inverting
 from rewriter.core.target.protocol import Target
 
-_WORTH = 4
+_WORTH = 16
 """For each jump more that is executed so many transfers fewer are taken, or none is added."""
 
 _TRIES = 24

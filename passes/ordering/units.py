@@ -21,12 +21,18 @@ _OPEN = frozenset({Flow.NEXT, Flow.BRANCH, Flow.RETURN_IF, Flow.INDIRECT_IF}) | 
 _SHARE = 32
 """Of so many passes of a branch one is taken to go each way, whatever was counted."""
 
+_UNSEEN = 8
+"""Of so many calls one is taken to come to each branch that was counted, and to go either way."""
+
+_JUMP = 6
+"""So much as transfers costs a jump more that is executed."""
+
 
 class Way(NamedTuple):
     """A way from a unit's end to the start of another, by number, and how often it is gone.
 
-    It `falls` where that other is the next, and `saves` so many transfers and executed jumps where
-    it falls through.
+    It `falls` where that other is the next, and `saves` so many transfers where it falls through;
+    a jump that is executed otherwise counts as one, and one that is new as several.
     """
 
     source: int
@@ -57,8 +63,11 @@ class Units:
         return Counted(self.code.items, self.code.branches).from_start()
 
     def expected(self) -> Units:
-        """With counts of which a part is on each way of a branch: other inputs go other ways."""
-        likely = {at: _softened(one) for at, one in self.code.branches.items()}
+        """With counts of which a part is on each way of a branch: other inputs go other ways, and
+        come to branches more often."""
+        unseen, counts = _SHARE * self.weights.begun // _UNSEEN, self.code.branches
+        here = (address for address in self.code.places if address in counts)
+        likely = {address: _softened(counts[address], unseen) for address in here}
         return replace(self, code=replace(self.code, branches=likely))
 
     @cached_property
@@ -192,13 +201,13 @@ class Units:
         for unit, span in enumerate(self.spans):
             taken, falling = self.weights.leaving(span[-1])
             flow, goal = self.last(unit)[1].op.flow, self.goal(unit)
-            less = min(taken, falling) if goal is not None else falling
+            less = min(taken, falling) if goal is not None else _JUMP * falling
             if flow not in AWAY and unit + 1 < len(self.spans):
                 yield Way(unit, unit + 1, falling, True, falling + less)
             if goal is not None:
                 yield Way(unit, goal, taken, False, taken + (taken if flow in AWAY else less))
 
 
-def _softened(counted: Direction) -> Direction:
-    held = (_SHARE - 2) * counted.held + counted.executed
-    return Direction(_SHARE * counted.executed, held, 0)
+def _softened(counted: Direction, unseen: int) -> Direction:
+    held = (_SHARE - 2) * counted.held + counted.executed + unseen // 2
+    return Direction(_SHARE * counted.executed + unseen, held, 0)

@@ -147,12 +147,22 @@ other:  subq    a1,1,a1
 both:   bne     a1,head
         ret
 """
-LOOP = """
-        beq     a0,other
+TWICE = """
+        beq     a0,first
         addq    a1,1,a1
+first:  beq     a1,second
+        addq    a1,2,a1
+second: subq    a1,1,a1
+        br      zero,out
+        ret
+out:    ret
+"""
+RARE = """
+        beq     a0,out
+        beq     a1,other
         addq    a1,2,a1
 other:  subq    a1,1,a1
-        ret
+out:    ret
 """
 ROUND = """
         addq    a0,1,a0
@@ -371,10 +381,7 @@ def test_chains_are_those_of_pettis_and_hansen() -> None:
     Of a hundred passes ninety went by `other`, and thirty came back: 90 + 10 (the jump) + 30 taken;
     in the new order 10 (the branch inverted) + 10 + 30.
     """
-    code = assemble(CODE, START).code
-    words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
-    insns = [insn for insn in map(ALPHA.table.decode, words) if insn is not None]
-    items = tuple((START + 4 * n, insn) for n, insn in enumerate(insns))
+    code, items = insns_of(CODE)
     function = Function(START, START + len(code), "f", "")
     counts = {START: Direction(100, 90, 0), START + 16: Direction(100, 30, 0)}
     targets = (START, START + 12, START + 16)
@@ -386,19 +393,50 @@ def test_chains_are_those_of_pettis_and_hansen() -> None:
 
 
 def test_a_unit_is_kept_behind_another() -> None:
-    """An order without new jumps is looked for where there is no room for them."""
-    code = assemble(LOOP, START).code
-    words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
-    insns = [insn for insn in map(ALPHA.table.decode, words) if insn is not None]
-    items = tuple((START + 4 * n, insn) for n, insn in enumerate(insns))
-    counts = {START: Direction(100, 90, 0)}
-    both = []
+    """An order with fewer new jumps is looked for where there is no room for them.
+
+    The jump that is always executed goes for two that seldom are: 2 + 2 (the jump) for each test.
+    """
+    code, items = insns_of(TWICE)
+    counts = {START: Direction(100, 98, 0), START + 8: Direction(100, 98, 0)}
+    targets, both = (START + 8, START + 16, START + 28), list[tuple[int, int]]()
     for spare in (0, 4):
         function = Function(START, START + len(code) + spare, "f", "")
-        units = Code(function, items, {START}, (), (START + 12, START + 16), branches=counts)
-        both.append(next(orders(units, [0] * 5, (), (), conditional), None))
-    crowded, roomy = both
-    assert crowded is None and roomy is not None and (roomy.added, roomy.taken) == (1, 10 + 10)
+        units = Code(function, items, {START}, (), targets, branches=counts)
+        found = next(orders(units, [0] * len(items), (), (), conditional))
+        both.append((found.added, found.taken))
+    assert both == [(0, 98 + 4), (1, 4 + 4)]
+
+
+def test_a_jump_more_must_save_many_transfers() -> None:
+    """Of a hundred calls one goes the other way by the counts, and nine on other inputs."""
+    _, items = insns_of("beq a0,other; addq a1,1,a1; other: ret".replace("; ", "\n"))
+    function = Function(START, START + 16, "f", "")
+    counts = {START: Direction(1000, 999, 0)}
+    units = Code(function, items, {START}, (), (START + 8,), branches=counts)
+    assert not [*orders(units, [0] * len(items), (), (), conditional)]
+
+
+def test_what_was_seldom_counted_says_little() -> None:
+    """Of ten thousand calls eleven came to the second test: what follows it stays there."""
+    _, items = insns_of(RARE)
+    function = Function(START, START + 4 * len(items) + 8, "f", "")
+    orders_of = list[Sequence[int]]()
+    for often in (11, 10000):
+        counts = {START: Direction(10000, 10000 - often, 0), START + 4: Direction(often, often, 0)}
+        code = Code(function, items, {START}, (), (START + 12, START + 16), branches=counts)
+        units = Units(code, [0] * len(items), ())
+        orders_of.append(Chains(units, (), units.expected().ways).order())
+    assert orders_of[0].index(2) == orders_of[0].index(1) + 1
+    assert orders_of[1].index(2) != orders_of[1].index(1) + 1
+
+
+def insns_of(text: str) -> tuple[bytes, tuple[tuple[int, Insn], ...]]:
+    """The bytes of some code and its instructions, from `START` on."""
+    code = assemble(text, START).code
+    words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
+    insns = [insn for insn in map(ALPHA.table.decode, words) if insn is not None]
+    return code, tuple((START + 4 * n, insn) for n, insn in enumerate(insns))
 
 
 ENDS = """
@@ -451,10 +489,7 @@ def test_a_run_of_labels_may_become_empty() -> None:
 
 def test_a_loop_is_turned_where_that_saves_most() -> None:
     """The jump at its end goes, though the branch out of it is taken as often as before."""
-    code = assemble(ROUND, START).code
-    words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
-    insns = [insn for insn in map(ALPHA.table.decode, words) if insn is not None]
-    items = tuple((START + 4 * n, insn) for n, insn in enumerate(insns))
+    code, items = insns_of(ROUND)
     function = Function(START, START + len(code), "f", "")
     counts = {START + 8: Direction(110, 10, 0)}
     loop = Code(function, items, {START}, (), (START + 4, START + 20), branches=counts)
