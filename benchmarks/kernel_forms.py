@@ -10,9 +10,9 @@ booted of which the same is loaded as of the first.  Last it prints where a kern
 on CPUs that lack its instructions.  The exit status is 1 if anything differs that should not.
 
 A list of symbols says where a function ends that has no size of its own in a kernel's symbols, as
-assembly has none: without an unwind table, so for PowerPC, a form that has its names from a list
-may have more edits than vmlinux, in such functions, and the same ones on other grounds (what is
-assumed of calls).
+assembly has none, and has it reach over the padding behind it: without an unwind table, so for
+PowerPC, a form that has its names from a list may have other layouts than vmlinux and more, and
+the same edits on other grounds (what is assumed of calls).
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ def made(form: str, kernel: Path, folder: Path, options: Sequence[str]) -> Made:
 
 
 def findings(one: Made, first: Made, more: bool) -> Iterator[tuple[bool, str]]:
-    """What must hold of a form, whether it does, with the figures; it may have `more` edits."""
+    """What must hold of a form, and whether it does, with figures; `more`: others are right."""
     mine, others = ({_change(edit): edit for edit in made.edits} for made in (one, first))
     missing, added = len(others.keys() - mine.keys()), len(mine.keys() - others.keys())
     counts = f"{missing} of vmlinux's are not among them, {added} are not among vmlinux's"
-    yield not missing and (more or not added), f"edits: {len(mine)}, {counts}"
+    yield more or not (missing or added), f"edits: {len(mine)}, {counts}"
     grounds = sum(edit != others.get(change, edit) for change, edit in mine.items())
     yield more or not grounds, f"of the same edits {grounds} on other grounds"
     size = sum(len(data) for _, data in loaded(one.tuned))
