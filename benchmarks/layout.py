@@ -172,7 +172,7 @@ def row(
         name, f"{before.total:,}", f"{before.often:.1f}", f"{after.often:.1f}",
         f"{after.often / before.often:.3f}", f"{bound.taken / before.taken:.3f}",
         *(f"{more[what] / before.taken:.3f}" for what in (ORDERED, UNORDERED, STAYING)),
-        f"{after.total / before.total:.4f}", f"{misses[0]:,} {misses[1]:,}",
+        f"{after.total / before.total:.4f}", " ".join(f"{many:,}" for many in misses),
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
