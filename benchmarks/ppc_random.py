@@ -51,7 +51,7 @@ def main() -> int:
     parser.add_argument("--number", type=int, default=2000, help="functions")
     parser.add_argument("--seed", default="random")
     parser.add_argument("--passes", default="all")
-    parser.add_argument("--cpu", choices=[setting.cpu for setting in SETTINGS])
+    parser.add_argument("--cpu", choices=sorted({setting.cpu for setting in SETTINGS}))
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     settings = [one for one in SETTINGS if options.cpu in (None, one.cpu)]
