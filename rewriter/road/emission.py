@@ -62,20 +62,18 @@ def stages(work: Work, function: Function) -> Iterator[Stage]:
     reordered = work.reordered.pop(function, ())
     crowded = _without_crowded(work, function) if moved is not None else frozenset()
     items = _places(work, function, moved) if moved is not None or reordered else []
-    words = _in_place(work, function)
+    words, patches = _in_place(work, function), moved.unwind if moved is not None else ()
     yield Stage("", changed(image, words))
     if moved is not None:
         words = moved.words
         last = Align.name if moved.order is None else ByProfile.name
-        yield Stage(last, changed(image, words, moved.unwind), crowded, tuple(items))
+        yield Stage(last, changed(image, words, patches), crowded, tuple(items))
     if reordered:
         words = words | _in_order(work, reordered)
-        patches = moved.unwind if moved is not None else ()
         went = dict(pair for loop in reordered for pair in loop.went)
         places = tuple((old, went.get(there, there)) for old, there in items)
         yield Stage(Schedule.name, changed(image, words, patches), places=places)
     if prefixed := work.prefixed.pop(function, ()):
-        patches = moved.unwind if moved is not None else ()
         words = _with_two_words(work, words, prefixed)
         yield Stage(Prefix.name, changed(image, words, patches))
 

@@ -52,13 +52,8 @@ class Loops:
 
     def _straight(self, function: Function, loops: Sequence[Loop]) -> None:
         """Superblocks outside of loops."""
-        work, slots = self.work, self.work.slots.get(function, {})
-        if function in work.moved:
-            items: Sequence[Item] = work.moved[function].layout.items
-        else:
-            kept = work.nops.standing(slots, function.start, function.end)
-            items = [(at, at, insn) for at, insn in kept]
-        for found in self.scheduler.superblocks(function, loops, items):
+        work = self.work
+        for found in self.scheduler.superblocks(function, loops, work.standing(function)):
             if isinstance(found, Declined):
                 work.leave(Schedule.name, found.kind, function, found.address, found.reason)
                 continue

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from passes.combining.prefix import KIND, Placed, Prefix, Prefixed, Prefixer
 from passes.lib.insert import Declined
-from passes.schedule import Item
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
 from rewriter.road.source_lines import DESCRIBED
@@ -43,26 +43,21 @@ class Prefixes:
                 work.prefixed.setdefault(function, []).append(found)
                 work.edits.append(self._edit(function, found))
 
+    @cached_property
+    def _first(self) -> frozenset[int]:
+        """The rows of the first of two that may become one."""
+        rows = self.work.program.listing.table.rows
+        return frozenset(n for n, op in enumerate(rows) if op.name == self.prefixer.known.FIRST)
+
     def _has_first(self, function: Function) -> bool:
         """Whether a function has the first of two that may become one."""
         listing = self.work.program.listing
         first, last = listing.span(function.start, function.end)
-        name = self.prefixer.known.FIRST
-        rows = {n for n, op in enumerate(listing.table.rows) if op.name == name}
-        return not rows.isdisjoint(listing.rows[first:last].tolist())
-
-    def _items(self, function: Function) -> Sequence[Item]:
-        """What does something, before orders were made."""
-        work = self.work
-        if function in work.moved:
-            return work.moved[function].layout.items
-        slots = work.slots.get(function, {})
-        kept = work.nops.standing(slots, function.start, function.end)
-        return [(at, at, insn) for at, insn in kept]
+        return not self._first.isdisjoint(listing.rows[first:last].tolist())
 
     def _standing(self, function: Function) -> Iterator[Placed]:
         """All that stands there now, nops between the others too."""
-        items = self._items(function)
+        items = self.work.standing(function)
         stood = {now: was for was, now, _ in items}
         code, came = {now: insn for _, now, insn in items}, dict(stood)
         for loop in self.work.reordered.get(function, ()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from passes.combining.prefix import Prefixed
 from passes.lib.insert import Inserted
 from passes.lib.move import Moved
 from passes.lib.nops import Nops
-from passes.schedule import Reordered
+from passes.schedule import Item, Reordered
 from passes.substitute import Substitute
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function, Refusal
@@ -72,6 +72,13 @@ class Work:
         if self.options.cycles:
             self.savings = Savings(self.cpu, target.table, target.system(self.cpu))
 
+    def standing(self, function: Function) -> Sequence[Item]:
+        """What does something in a function, where its layout put it, before orders were made."""
+        if function in self.moved:
+            return self.moved[function].layout.items
+        kept = self.nops.standing(self.slots.get(function, {}), function.start, function.end)
+        return [(at, at, insn) for at, insn in kept]
+
     def add(self, done: Done) -> None:
         """What became of a function; with what was known of it before."""
         before = self.done.get(done.function)
@@ -96,10 +103,9 @@ class Work:
     def given_up(self, function: Function, reason: str) -> Done:
         """A function that is left alone after all: nothing that was done to it stays."""
         self.taken()
-        for kept in (self.slots, self.inserted, self.carried, self.moved):
+        made = self.slots, self.inserted, self.carried, self.moved, self.reordered, self.prefixed
+        for kept in made:
             kept.pop(function, None)
-        for made in (self.reordered, self.prefixed):
-            made.pop(function, None)
         return Done(function, refusal=Refusal(function, reason))
 
     def wants(self, edit: str, made: int = 0) -> bool:
