@@ -29,6 +29,10 @@ def assumed(value: int, why: str) -> Figure:
     return Figure(value, f"parameter: {why}", parameter=True)
 
 
+NO_RESULT = "no register result"
+"""Said by the source of a latency that only counts until the instruction is done."""
+
+
 @dataclass(frozen=True)
 class Traits:
     """What timing asks of one instruction; registers that cannot change are left out.
@@ -336,6 +340,22 @@ def figures_of(description: object, prefix: str = "") -> Iterator[tuple[str, Fig
     elif isinstance(description, tuple):
         for index, value in enumerate(description):
             yield from figures_of(value, _joined(prefix, str(index)))
+
+
+def figures_of_classes(pipeline: Pipeline) -> dict[str, Figure]:
+    """Figures of classes and bypasses by name; those that share one are named together."""
+    sharing: dict[tuple[str, Figure], list[str]] = {}
+    for name, sched in pipeline.classes.items():
+        for what, figure in figures_of(sched):
+            if NO_RESULT not in figure.source:
+                sharing.setdefault((what, figure), []).append(name)
+    for bypass in pipeline.bypasses:
+        producers, consumers = (
+            "/".join(sorted(one)) for one in (bypass.producers, bypass.consumers)
+        )
+        who = f"{producers} to {consumers} {bypass.operand}"
+        sharing.setdefault(("latency", bypass.latency), []).append(who.strip())
+    return {f"{what} of {', '.join(names)}": figure for (what, figure), names in sharing.items()}
 
 
 def _joined(prefix: str, name: str) -> str:

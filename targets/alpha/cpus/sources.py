@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 
-from rewriter.core.target.cpu import Cpu, Figure, InOrder, OutOfOrder, Sched, assumed, figures_of
+from rewriter.core.target.cpu import (
+    NO_RESULT,
+    Cpu,
+    Figure,
+    InOrder,
+    OutOfOrder,
+    Sched,
+    assumed,
+    figures_of,
+    figures_of_classes,
+)
 from targets.alpha.cpus.traits import discarding, plain
 
 GCC4 = "gcc config/alpha/ev4.md"
@@ -16,7 +26,6 @@ HRM_164PC = "21164PC Hardware Reference Manual"
 HRM = "21264 Hardware Reference Manual"
 TABLE_2_4 = f"{HRM} 2-20, table 2-4"
 TABLE_2_1 = f"{HRM} 2-16, table 2-1"
-_NO_RESULT = "no register result"
 MANUAL = "general knowledge of the manual, not confirmed"
 
 
@@ -27,7 +36,7 @@ def at_once(source: str) -> Figure:
 
 def no_result(source: str) -> Figure:
     """The latency of what has no register result: until it counts as done."""
-    return Figure(1, f"{source}: {_NO_RESULT}")
+    return Figure(1, f"{source}: {NO_RESULT}")
 
 
 def guess(value: int, what: str) -> Figure:
@@ -62,26 +71,12 @@ def out_of_order(
 
 
 def _shown(pipeline: InOrder | OutOfOrder) -> dict[str, Figure]:
-    """Figures by name; classes and bypasses that share one are named together."""
-    shown: dict[str, Figure] = {}
-    sharing: dict[tuple[str, Figure], list[str]] = {}
-    for name, sched in pipeline.classes.items():
-        for what, figure in figures_of(sched):
-            if _NO_RESULT not in figure.source:
-                sharing.setdefault((what, figure), []).append(name)
-    for bypass in pipeline.bypasses:
-        who = f"{_named(bypass.producers)} to {_named(bypass.consumers)} {bypass.operand}"
-        sharing.setdefault(("latency", bypass.latency), []).append(who.strip())
-    for (what, figure), names in sharing.items():
-        shown[f"{what} of {', '.join(names)}"] = figure
+    """Figures by name: of classes, of bypasses and of everything else."""
+    shown = figures_of_classes(pipeline)
     for item in fields(pipeline):
         if item.name not in ("classes", "bypasses"):
             shown.update(figures_of(getattr(pipeline, item.name), item.name.replace("_", " ")))
     return shown
-
-
-def _named(classes: frozenset[str]) -> str:
-    return "/".join(sorted(classes))
 
 
 def extended(classes: Mapping[str, Sched], **more: Sched) -> dict[str, Sched]:

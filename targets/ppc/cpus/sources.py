@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rewriter.core.target.cpu import (
+    NO_RESULT,
     Cache,
     Cpu,
     Figure,
@@ -13,6 +14,7 @@ from rewriter.core.target.cpu import (
     Selected,
     assumed,
     figures_of,
+    figures_of_classes,
 )
 from rewriter.core.target.dispatched_cpu import Dispatched
 from targets.ppc.cpus.traits import plain
@@ -42,7 +44,6 @@ AN2203 = "Freescale AN2203, software optimization guide"
 TN2087 = "Apple TN2087"
 LECTURE = "NPTEL 106104024, lecture 40"
 _DATA = frozenset({"rs", "frs", "vrs", "xs"})  # operands of the table that are stored
-_NO_RESULT = "no register result"
 GENERAL = "general knowledge of the chip, not confirmed"
 
 
@@ -81,7 +82,7 @@ def takes(
 
 def stores(ports: str, source: str, busy: int = 0, **results: int) -> Sched:
     """A class without a result of its own: one cycle until it counts as done."""
-    return takes(ports, 1, f"{source}: {_NO_RESULT}", busy, **results)
+    return takes(ports, 1, f"{source}: {NO_RESULT}", busy, **results)
 
 
 def apart(sched: Sched, ports: str = "") -> Sched:
@@ -157,22 +158,8 @@ def dispatched(
 
 
 def _shown(pipeline: Dispatched) -> dict[str, Figure]:
-    """Figures by name; classes and bypasses that share one are named together."""
-    shown: dict[str, Figure] = {}
-    sharing: dict[tuple[str, Figure], list[str]] = {}
-    for name, sched in pipeline.classes.items():
-        for what, figure in figures_of(sched):
-            if _NO_RESULT not in figure.source:
-                sharing.setdefault((what, figure), []).append(name)
-    for bypass in pipeline.bypasses:
-        who = f"{_named(bypass.producers)} to {_named(bypass.consumers)} {bypass.operand}"
-        sharing.setdefault(("latency", bypass.latency), []).append(who.strip())
-    for (what, figure), names in sharing.items():
-        shown[f"{what} of {', '.join(names)}"] = figure
+    """Figures by name: of classes, of bypasses and of everything else."""
+    shown = figures_of_classes(pipeline)
     for part in ("width", "grouping", "queues", "flight", "issue", "fetch", "memory"):
         shown.update(figures_of(getattr(pipeline, part), part))
     return shown
-
-
-def _named(classes: frozenset[str]) -> str:
-    return "/".join(sorted(classes))
