@@ -34,9 +34,19 @@ def path(tmp_path: Path) -> Path:
     return ia64.fastpath(tmp_path)
 
 
-def test_both_tables(run: Run, path: Path) -> None:
+@pytest.fixture
+def beginning(tmp_path: Path) -> Path:
+    """The path as far as it asks for the sender: `test_itanium_fastpath.py` orders all of it."""
+    source = tmp_path / "beginning.s"
+    head, found, _ = ia64.FASTPATH.read_text().partition("\t// The kernel has nothing else to do.")
+    assert found
+    source.write_text(head + "\tbr.ret.sptk.many rp ;;\n\t.endp fastpath\n")
+    return ia64.linked(source, tmp_path, "-e", "fastpath")
+
+
+def test_both_tables(run: Run, beginning: Path) -> None:
     """Plain lines: the article's rows, ours, and bubbles that add up to them."""
-    result = run("bench", path, *SUITE)
+    result = run("bench", beginning, *SUITE)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     rows = [" ".join(line.split("\t")[:4]) for line in lines]
@@ -48,7 +58,7 @@ def test_both_tables(run: Run, path: Path) -> None:
         if name in ("as written", "list scheduler", "exact scheduler")
     }
     assert all(cycles == groups + bubbles for cycles, groups, bubbles in stages.values())
-    assert 4 * stages["exact scheduler"][0] <= stages["as written"][0]
+    assert 3 * stages["exact scheduler"][0] <= stages["as written"][0]
     counted = [line.split("\t") for line in lines if line.startswith("B")]
     (_, *totals), *each = counted
     assert [int(total) for total in totals] == [
