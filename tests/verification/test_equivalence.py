@@ -130,3 +130,20 @@ def test_what_is_less_than_a_cell_is_narrow_whatever_chip_has_it() -> None:
     with Terms(TABLE.width) as terms:
         found = _run(terms, "ldl t0,4(a0); ldwu t1,2(a0); ldbu t2,1(a0); ldq t3,8(a0)")
     assert {slot: size for slot, (_, size) in found.narrow.items()} == {0: 4, 1: 2}
+
+
+def test_likely_values_from_the_same_memory_come_first() -> None:
+    """A store that hardly any input lets meet the loads is between two that agree everywhere."""
+    store, old = (
+        "stq a1,0x1238(a2)",
+        "ldq_u t0,0(a0); lda t2,1(a0); extqh t0,t2,{0}; sra {0},56,{0}",
+    )
+    new, terms = "ldbu {0},0(a0); sextb {0},{0}", Terms(64)
+    before = _run(terms, "; ".join((old.format("t0"), store, old.format("t1"))))
+    after = _run(terms, "; ".join((new.format("t0"), store, new.format("t1"))))
+    likely = agreeing(before.values, Comparison(Prover(64, 8), terms, TABLE.register_names))
+    first, second = before.made[3][REGISTERS["t0"]], before.made[8][REGISTERS["t1"]]
+    for slot, register, own in ((1, "t0", first), (4, "t1", second)):
+        candidates = list(likely(slot, after.made[slot][REGISTERS[register]]))
+        assert set(candidates) >= {first, second}
+        assert candidates[0] is own

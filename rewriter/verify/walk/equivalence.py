@@ -31,7 +31,11 @@ _CANDIDATES = 3
 
 
 def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
-    """Old values that agree with the new one on random inputs for which all that is known holds."""
+    """Old values that agree with the new one on random inputs for which all that is known holds.
+
+    Those first that were loaded from the same memories: others differ where addresses meet that
+    hardly any input lets meet, and only a solver would say so.
+    """
     known = {term.number for term in old}
     by_number: dict[int, dict[Term, None]] = {}
     terms = comparison.terms
@@ -45,7 +49,10 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
             for term in old:
                 for reading in (term, terms.unsigned(term)):
                     by_number.setdefault(signatures.on_one(reading), {})[reading] = None
-        near = by_number.get(signatures.on_one(value), ())
+        near: Collection[Term] = by_number.get(signatures.on_one(value), ())
+        if len(near) > 1:
+            memories = _loaded_from(value)
+            near = sorted(near, key=lambda one: _loaded_from(one) != memories)
         same = (one for one in near if not signatures.differ(one, value, comparison.known))
         return islice(same, _CANDIDATES)
 
@@ -285,6 +292,8 @@ class Comparison:
 _STORES = frozenset({"store", "write"})
 """Memories that are others but for what was stored."""
 
+_LOADS = frozenset({"load", "read"})
+
 
 def _number(term: Term) -> int:
     return term.number
@@ -300,6 +309,21 @@ def _width(access: tuple[Term, int]) -> tuple[int, int]:
 
 def _places(state: Symbolic) -> set[Term]:
     return state.loaded | {place for place, _, _, _ in state.stored}
+
+
+def _loaded_from(value: Term) -> set[Term]:
+    """The memories that a value was loaded from, without those that its addresses were."""
+    found, seen, stack = set[Term](), {value.number}, [value]
+    while stack:
+        term = stack.pop()
+        if term.kind in _LOADS:
+            found.add(term.args[0])
+            continue
+        for arg in term.args:
+            if arg.number not in seen:
+                seen.add(arg.number)
+                stack.append(arg)
+    return found
 
 
 def _history(memory: Term) -> tuple[Term, list[tuple[Term, Term, Term]]]:
