@@ -93,9 +93,18 @@ def _stored(terms: Terms, distance: int) -> tuple[Term, Term]:
     return terms.make("load", memory, x), terms.make("load", after, x)
 
 
+def _zero(terms: Terms) -> tuple[Term, Term]:
+    """A value, and another where a number of eight bytes is zero, which is loaded by one loaded."""
+    memory, zero = terms.make("mem", data="M"), terms.const(0)
+    place = terms.make("read", memory, terms.var("x") + terms.const(8), data="8 little")
+    loaded = terms.make("read", memory, place, data="8 little")
+    return terms.ite(terms.eq(loaded, zero), terms.var("y"), terms.var("z")), terms.var("z")
+
+
 FALSE: dict[str, Callable[[Terms], tuple[Term, Term]]] = {
     "addresses that may meet": lambda t: _stored(t, 0),
     "addresses that meet at a distance": lambda t: _stored(t, 1552),
+    "a number of bytes that is zero": _zero,
     "one value of many": lambda t: (
         t.ite(t.eq(t.var("x"), t.const(93)), t.const(1), t.const(0)),
         t.ite(t.eq(t.var("x") & t.const(255), t.const(93)), t.const(1), t.const(0)),

@@ -25,6 +25,7 @@ from rewriter.core.readings.extents import Extent
 Conditions = NDArray[np.bool_]
 
 _WORD = 64  # bits of a lane
+_BYTES = 8  # of a lane
 _U = np.uint64
 _EDGES = np.array(
     [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 31, (1 << 63) - 1, 1 << 63, 2**64 - 1],
@@ -192,8 +193,9 @@ class Noise:
     def memory(self, name: str) -> Memory:
         """A memory: its cells are noise, in every other lane values worth trying.
 
-        Where values are near each other many cells are too if the claim has distances: they may
-        be addresses.
+        Where cells are bytes, eight of them are one such value in half of these lanes.  Where
+        values are near each other many cells are too if the claim has distances: they may be
+        addresses.
         """
         if name not in self._memories:
             self._memories[name] = self._memory(name)
@@ -203,10 +205,13 @@ class Noise:
         salt, any_value = _salt(name), (self._lane >> _U(9) & _U(1)).astype(bool)
         near = (self._lane >> _U(3)) % _U(4) == _U(_NEAR)
         own = np.array([0, *chain(*self.distances.values())], dtype=_U)
+        byte = np.where((self._lane >> _U(10) & _U(1)).astype(bool), _U(0), _U(_BYTES - 1))
 
         def initial(address: Lanes) -> Lanes:
-            drawn = _mixed(address ^ salt)
+            place = address & byte
+            drawn = _mixed((address ^ place) ^ salt)
             found: Lanes = np.where(any_value, drawn, self.pool[drawn % _U(len(self.pool))])
+            found = found >> (place << _U(3))
             if not self.distances:
                 return found & self.ones
             other = drawn >> _U(32)
