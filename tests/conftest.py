@@ -16,8 +16,18 @@ from click.testing import CliRunner, Result
 from hypothesis import settings
 
 from fixtures import inputs
+from rewriter.analysis import program
+from rewriter.analysis.program import Program
+from rewriter.bisect import readers
 from rewriter.cli import main
+from rewriter.core.assumptions import EVERY
 from rewriter.core.run.guard import INTERNAL, strict
+from rewriter.core.target.protocol import Sequential
+from rewriter.difftest.directions import counted
+from rewriter.elf.image import Image
+from rewriter.report.html import plain
+from rewriter.road import pipeline
+from rewriter.verify import check
 from tests.support.depth import DEEP
 
 settings.register_profile("any machine", deadline=None)  # its speed is nothing that tests ask
@@ -95,12 +105,42 @@ def run() -> Run:
     return call
 
 
+ANALYSING = (program, pipeline, check, readers, counted, plain)
+"""Modules that have `analyse` by its name."""
+
+
+@pytest.fixture(scope="module")
+def analysed_once() -> Iterator[None]:
+    """A file that a module's tests ask about again and again is analysed for the first of them.
+
+    What is known of a file follows from the file, how its code is read and what may be assumed.
+    """
+    known, analyse = list[Program](), program.analyse
+
+    def remembered(image: Image, target: Sequential, assume: frozenset[str] = EVERY) -> Program:
+        asked = (image, target, assume)
+        found = next((one for one in known if (one.image, one.target, one.assume) == asked), None)
+        if found is None:
+            found = analyse(*asked)
+            known.append(found)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ANALYSING:
+            patch.setattr(module, "analyse", remembered)
+        yield
+
+
 @pytest.fixture(scope="session")
 def patched(retune: Retune, tmp_path_factory: pytest.TempPathFactory) -> Patched:
-    """`patched(name, cpu)`: an input retuned for a CPU, made once for all workers of this run."""
+    """`patched(name, cpu)`: an input retuned for a CPU, made once for all workers of this run.
+
+    Routines that two of them have are tried for the first one alone (`--cache`).
+    """
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # a worker's folder is one of this run's
         shared = shared.parent
+    kept = shared / "kept"
 
     def make(name: str, cpu: str, options: Sequence[str] = ()) -> Path:
         original = inputs.require(name)
@@ -111,7 +151,8 @@ def patched(retune: Retune, tmp_path_factory: pytest.TempPathFactory) -> Patched
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not target.is_file():
-                done = retune("patch", original, "-o", target, "--cpu", cpu, *options)
+                command = ("patch", original, "-o", target, "--cpu", cpu, "--cache", kept)
+                done = retune(*command, *options)
                 if done.returncode:
                     pytest.fail(f"retune patch ended with {done.returncode}: {done.stderr}")
                 (folder / SUMMARY).write_text(done.stdout)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,9 @@ from click.testing import Result
 from fixtures import initramfs, inputs, palcode
 from fixtures.forms import FORMS, loaded
 from fixtures.undefined import first_undefined
-from rewriter.analysis.program import Program, analyse
-from rewriter.core.target.protocol import Sequential
 from rewriter.difftest.boot.compare import compare
 from rewriter.difftest.boot.kernel import Kernel, kernel
 from rewriter.difftest.boot.machine import Ending, Setup, boot
-from rewriter.elf.image import Image
-from rewriter.road import pipeline
 from targets.alpha.boots import BOOTS
 
 Run = Callable[..., Result]
@@ -39,18 +35,8 @@ FUNCS = (
 BYTES, COUNTS = {"ldbu", "ldwu", "stb", "stw", "sextb", "sextw"}, {"cttz", "ctlz", "ctpop"}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def analysed_once() -> Iterator[None]:
-    """What is known of a kernel does not depend on the CPU; finding it out takes longest."""
-    known: dict[tuple[str, int], Program] = {}
-
-    def remembered(image: Image, target: Sequential, assume: frozenset[str]) -> Program:
-        key = (image.name, hash(image.data))
-        return known.get(key) or known.setdefault(key, analyse(image, target, assume))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "analyse", remembered)
-        yield
+# What is known of a kernel does not depend on the CPU; finding it out takes longest.
+pytestmark = pytest.mark.usefixtures("analysed_once")
 
 
 def test_symbols_and_packing_change_no_edit(run: Run, tmp_path: Path) -> None:

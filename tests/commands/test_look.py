@@ -106,6 +106,7 @@ def test_explain_takes_an_address(run: Run, sample: Path) -> None:
     assert by_name.stdout == by_address.stdout
 
 
+@pytest.mark.usefixtures("analysed_once")
 @pytest.mark.parametrize("name", ["strlen", "__stpcpy"])
 def test_explain_shows_what_a_resolver_picks(name: str, run: Run) -> None:
     """Which variant GNU's loader calls on a CPU is what `identify --known` says of it too."""

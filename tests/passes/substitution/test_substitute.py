@@ -29,7 +29,7 @@ from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.check import verify
 from rewriter.verify.routines.calls import ASSUMED
 from rewriter.verify.routines.replaceable import Known, Named
-from tests.conftest import Patched, Retune
+from tests.conftest import Patched, Run
 from tests.support.depth import DEEP
 
 ONLY = ("--passes", "substitute")
@@ -204,34 +204,37 @@ def test_without_the_new_table_it_would_not(ev67: Path, image: Image, tmp_path: 
 # The user's choice ------------------------------------------------------------------------
 
 
-def test_only_skip_and_max_edits(retune: Retune, libc: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("analysed_once")
+def test_only_skip_and_max_edits(run: Run, libc: Path, tmp_path: Path) -> None:
     def edits(*options: str) -> set[str]:
-        out = tmp_path / "out"
-        done = retune("patch", libc, "-o", out, "--cpu", "ev67", *ONLY, *options)
-        assert done.returncode == 0, done.stderr
+        out, kept = tmp_path / "out", ("--cache", tmp_path / "kept")
+        done = run("patch", libc, "-o", out, "--cpu", "ev67", *ONLY, *kept, *options)
+        assert done.exit_code == 0, done.stderr
         record = manifest.read(out.read_bytes())
         assert record is not None and manifest.revert(out.read_bytes()) == libc.read_bytes()
         return {edit.id for edit in record.edits}
 
     some = "substitute:memcpy+0", "substitute:strlen+0"
-    assert edits("--only", some[0], "--only", some[1], *SHARE) == set(some)
-    skip = ("--skip", some[0], "--skip", some[1])
-    left = edits(*skip, "--max-edits", "3", "--funcs", "mem.*|strl.*")  # there are more
+    of = ("--funcs", "mem.*|strl.*")  # there are more than five
+    assert edits("--only", some[0], "--only", some[1], *of) == set(some)
+    left = edits("--skip", some[0], "--skip", some[1], "--max-edits", "3", *of)
     assert len(left) == 3 and not left & set(some)
 
 
-def test_nothing_to_do_is_the_same_file(retune: Retune, libc: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("analysed_once")
+def test_nothing_to_do_is_the_same_file(run: Run, libc: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert retune("patch", libc, "-o", out, "--cpu", "ev56", *ONLY, *SHARE).returncode == 4
+    assert run("patch", libc, "-o", out, "--cpu", "ev56", *ONLY, *SHARE).exit_code == 4
     assert out.read_bytes() == libc.read_bytes()
 
 
+@pytest.mark.usefixtures("analysed_once")
 def test_verify_and_revert_take_the_two_files(
-    retune: Retune, libc: Path, ev6: Path, tmp_path: Path
+    run: Run, libc: Path, ev6: Path, tmp_path: Path
 ) -> None:
-    done = retune("verify", libc, ev6)
-    assert done.returncode == 0 and "TESTED" in done.stdout, done.stdout
-    assert retune("revert", ev6, "-o", tmp_path / "back").returncode == 0
+    done = run("verify", libc, ev6)
+    assert done.exit_code == 0 and "TESTED" in done.stdout, done.stdout
+    assert run("revert", ev6, "-o", tmp_path / "back").exit_code == 0
     assert (tmp_path / "back").read_bytes() == libc.read_bytes()
 
 
