@@ -30,8 +30,9 @@ class ByProfile(OwnPass):
     Proof     Both files are walked at once from every entry (`rewriter/verify/walk`): a branch
               with the opposite test leads to where the other went on, and goes on where it led.
 
-    Unwind rows and exception ranges keep their sequence: what they say is said of the same
-    instructions.  Jumps that are new need room, which jumps that went and nops leave.
+    Exception ranges keep their sequence, and unwind rows where another one has no room in their
+    entry: what they say is said of the same instructions.  Jumps that are new need room, which
+    jumps that went and nops leave.
     """
 
     name = "layout"
@@ -48,19 +49,23 @@ class ByProfile(OwnPass):
 
 def orders(
     code: Code,
-    labels: Sequence[Hashable],
+    labels: Sequence[tuple[Hashable, Hashable]],
     pads: Collection[int],
     locked: Collection[int],
     known: Inverting,
 ) -> Iterator[Arranged]:
     """Orders in which control goes on elsewhere less often than now, the best first.
 
-    `labels` say of each instruction what is said of its place: their sequence stays.  In the second
-    order nothing passes what stays, in the last one nothing leaves its run of one label.  `pads`
-    are the addresses of landing pads, `locked` those of what does not change.
+    `labels` say of each instruction how frames are found there, and where it throws to.  In the
+    first order the sequence of the latter stays, in the others that of both; in the third nothing
+    passes what stays, in the last one nothing leaves its run of one label.  `pads` are the
+    addresses of landing pads, `locked` those of what does not change.
     """
     if not any(address in code.branches for address in code.places):
         return
+    frames, ways = zip(*labels, strict=True)
+    if len({*frames}) > 1:
+        yield from _fitting(Units(code, labels, pads, locked, ways), known)
     yield from _fitting(Units(code, labels, pads, locked), known)
     parts = [*accumulate(n in code.staying for n in range(len(code.items)))]
     apart = [*zip(labels, parts, strict=True)]

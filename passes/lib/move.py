@@ -30,6 +30,7 @@ from rewriter.elf.emit import Patch
 from rewriter.elf.unwind import lsda
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.elf.unwind.entries import Fde
+from rewriter.elf.unwind.rewritten import rewritten
 from rewriter.identify.profiles import Direction
 from rewriter.timing.described import NotDescribed
 
@@ -142,8 +143,8 @@ class _Moving:
     def in_order(self, inverting: Inverting) -> Moved | None:
         """With its blocks in another order; None where none is better and fits."""
         program, function = self.nops.program, self.code.function
-        label = _labels(program, function)
-        labels = [label(address) for address in self.code.places]
+        said = _Said.of(program, function)
+        labels = [said.both(address) for address in self.code.places]
         pads, locked = program.pads_of(function), program.locked_addresses
         for one in orders(self.code, labels, pads, locked, inverting):
             changed, code = {*self.changed, *one.inverted}, one.code
@@ -152,7 +153,7 @@ class _Moving:
                 if code.executed(layout) > most:
                     continue  # what jumps save would go to nops
                 try:
-                    places = _Places(layout, function, label)
+                    places = _Places(layout, function, said)
                     moved = replace(self, changed=changed).moved(code, layout, places)
                 except CannotMove:  # a branch too far, or a row: another order may do
                     continue
@@ -175,7 +176,9 @@ class _Moving:
         insns = [by_address[address] for address in code.places]
         words = _words(program, layout, insns, function, self.changed)
         for table in program.tables_of(function):
-            words.update(_entries(program, table, places) if _follows(table, function) else {})
+            words.update(
+                _entries(program, table, places) if _follows(program, table, function) else {}
+            )
         words.update(rewritten_fixups(program, function, self.carried, places.start))
         if all(program.image.read(address, len(new)) == new for address, new in words.items()):
             return None
@@ -183,21 +186,38 @@ class _Moving:
         return Moved(function, words, _unwound(program, function, places), layout, dropped)
 
 
-def _labels(program: Program, function: Function) -> Callable[[int], Hashable]:
-    """What is said of code at an address: how frames are found there, and where it throws to."""
-    frame = program.frames.get(function.start)
-    if frame is None:
-        return lambda address: None
-    rows = unwind_rows.rows(frame)
-    starts = [address for address, _ in rows]
-    sites = lsda.lsda_ranges(program.image, frame)
-    ways = {(s.start, s.end): (s.landing_pad, s.action) for s in sites}
+@dataclass(frozen=True)
+class _Said:
+    """What is said of code at an address of a function: how frames are found there, and where it
+    throws to."""
 
-    def label(address: int) -> Hashable:
-        way = next((way for (start, end), way in ways.items() if start <= address < end), None)
-        return rows[bisect_right(starts, address) - 1][1], way
+    starts: Sequence[int]
+    frames: Sequence[unwind_rows.Rules]
+    ways: Mapping[tuple[int, int], Hashable]
 
-    return label
+    @classmethod
+    def of(cls, program: Program, function: Function) -> _Said:
+        """What its unwind entry says, if it has one."""
+        entry = program.frames.get(function.start)
+        if entry is None:
+            return cls((), (), {})
+        rows = unwind_rows.rows(entry)
+        sites = lsda.lsda_ranges(program.image, entry)
+        ways = {(s.start, s.end): (s.landing_pad, s.action) for s in sites}
+        return cls([address for address, _ in rows], [rules for _, rules in rows], ways)
+
+    def frame(self, address: int) -> unwind_rows.Rules | None:
+        """How frames are found there."""
+        return self.frames[bisect_right(self.starts, address) - 1] if self.frames else None
+
+    def both(self, address: int) -> tuple[Hashable, Hashable]:
+        """Both."""
+        return self.frame(address), self.way(address)
+
+    def way(self, address: int) -> Hashable:
+        """Where it throws to."""
+        ways = self.ways.items()
+        return next((way for (start, end), way in ways if start <= address < end), None)
 
 
 def _apart(
@@ -231,15 +251,11 @@ def _with_nops(
 class _Places:
     """Old addresses to new ones.
 
-    Where instructions are in another order, what they are `labelled` with has the same sequence.
+    Where instructions are in another order, the sequence of what is `said` of them is the same,
+    but that there may be others of `rows`: of where frames are found otherwise from then on.
     """
 
-    def __init__(
-        self,
-        layout: Layout,
-        function: Function,
-        labelled: Callable[[int], Hashable] | None = None,
-    ) -> None:
+    def __init__(self, layout: Layout, function: Function, said: _Said | None = None) -> None:
         self.function = function
         ordered = sorted(layout.items, key=itemgetter(0))
         self.old = [address for address, _, _ in ordered]
@@ -247,12 +263,33 @@ class _Places:
         self.size = layout.items[0][2].size
         self.standing = [there for _, there, _ in layout.items]
         self.runs: tuple[list[int], list[int]] | None = None
-        if labelled is not None:
-            before = list(map(labelled, self.old))
-            after = starts_of_runs(before, [labelled(address) for address, _, _ in layout.items])
-            if after is None:
+        self.rows: list[tuple[int, unwind_rows.Rules]] | None = None
+        if said is not None:
+            self.runs = self._runs(layout, said.both)
+            if self.runs is None:
+                self.rows = list(self._rows([said.frame(old) for old, _, _ in layout.items]))
+                self.runs = self._runs(layout, said.way)
+            if self.runs is None:
                 raise CannotMove("what is said of it would come in another order")
-            self.runs = run_starts(before), after
+
+    def _runs(
+        self, layout: Layout, label: Callable[[int], Hashable]
+    ) -> tuple[list[int], list[int]] | None:
+        """Where runs of one label begin, and began; None where they would come in another order."""
+        before = list(map(label, self.old))
+        after = starts_of_runs(before, [label(address) for address, _, _ in layout.items])
+        return None if after is None else (run_starts(before), after)
+
+    def _rows(
+        self, frames: Sequence[unwind_rows.Rules | None]
+    ) -> Iterator[tuple[int, unwind_rows.Rules]]:
+        """Where frames are found otherwise, behind the instruction before, by how they are found
+        at each."""
+        before, here = None, self.function.start
+        for frame, there in zip(frames, self.standing, strict=True):
+            if frame is not None and frame != before:
+                yield here, frame
+            before, here = frame, there + self.size
 
     def _number(self, address: int) -> int:
         """How many instructions stand before a boundary that was at an old address."""
@@ -322,7 +359,10 @@ def _unwound(program: Program, function: Function, places: _Places) -> tuple[Pat
     if frame is None:
         return ()
     try:
-        rows = unwind_rows.retime(frame, places.end_of_before)
+        if places.rows is None:
+            rows = unwind_rows.retime(frame, places.end_of_before)
+        else:
+            rows = rewritten(frame, places.rows)
     except ValueError as error:
         raise CannotMove("unwind rows do not follow") from error
     if rows is None:
@@ -453,14 +493,17 @@ def held_by_jumps(program: Program, function: Function) -> frozenset[int]:
 
     They are in tables whose length is not known, or made by code.
     """
-    tables = (t for t in program.tables_of(function) if not _follows(t, function))
+    tables = (t for t in program.tables_of(function) if not _follows(program, t, function))
     named = (place for table in tables for place in table.targets if place in function)
     return frozenset((*named, *program.labels_of(function)))
 
 
-def _follows(table: JumpTable, function: Function) -> bool:
-    """Whether a table's entries can be made to lead to new places."""
-    return table.exact and table.base not in function
+def _follows(program: Program, table: JumpTable, function: Function) -> bool:
+    """Whether a table's entries can be made to lead to new places.
+
+    What they count from is outside the function or a label, which keeps its place.
+    """
+    return table.exact and (table.base not in function or table.base in program.labels_of(function))
 
 
 def _words(

@@ -62,7 +62,9 @@ class Chains:
 
     def _with(self, others: dict[int, Chain]) -> list[Chain]:
         """The line with other chains at some places, or none."""
-        line = (others.get(n, chain) for n, chain in enumerate(self._line))
+        line = [*self._line]
+        for number, chain in others.items():
+            line[number] = chain
         return [chain for chain in line if chain]
 
     def _put_aside(self) -> None:

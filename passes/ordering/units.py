@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -48,14 +48,16 @@ class Units:
 
     A unit is entered anywhere and left at its end only, but for calls: blocks that must stand
     behind one another are one.  `labels` say of each instruction what its place must keep: control
-    may leave and enter a run of one label anywhere, but their sequence stays what it is.  `locked`
-    are addresses of what does not change.
+    may leave and enter a run of one label anywhere, but their sequence stays what it is, or that of
+    `kept`, where there are such: labels that may be the same where these differ.  `locked` are
+    addresses of what does not change.
     """
 
     code: Code
     labels: Sequence[Hashable]
     pads: Collection[int]
     locked: Collection[int] = frozenset()
+    kept: Sequence[Hashable] | None = None
 
     @cached_property
     def weights(self) -> Counted:
@@ -105,25 +107,19 @@ class Units:
         return [self.weights.leaving(span[-1])[0] for span in self.spans]
 
     @cached_property
-    def run_labels(self) -> list[Hashable]:
-        """The label of each run."""
-        return [label for label, _ in groupby(self.labels)]
+    def _numbered(self) -> list[int]:
+        """A number for each label whose sequence stays."""
+        numbers, labels = dict[Hashable, int](), self.labels if self.kept is None else self.kept
+        return [numbers.setdefault(label, len(numbers)) for label in labels]
 
     @cached_property
-    def labels_in(self) -> list[list[Hashable]]:
-        """Of each unit, the labels of the runs that it stands in."""
-        return [
-            [label for label, _ in groupby(self.labels[n] for n in span)] for span in self.spans
-        ]
+    def run_labels(self) -> list[int]:
+        """The label of each run, by its number."""
+        return [label for label, _ in groupby(self._numbered)]
 
-    def keeps(self, order: Iterable[int]) -> bool:
-        """Whether labels come in their sequence in an order of units; any may be left out."""
-        at, wanted = 0, self.run_labels
-        for unit in order:
-            for label in self.labels_in[unit]:
-                while at < len(wanted) and wanted[at] != label:
-                    at += 1
-        return at < len(wanted)
+    def labels_in(self, unit: int) -> list[int]:
+        """The labels of the runs that a unit stands in, by their numbers."""
+        return [label for label, _ in groupby(self._numbered[n] for n in self.spans[unit])]
 
     @cached_property
     def rooms(self) -> list[int]:
@@ -138,23 +134,23 @@ class Units:
         """By the number of an instruction that stays, of which room it is the first."""
         return {n: part for part, n in enumerate(sorted({0, *self.code.staying}))}
 
-    def filled(self, units: Iterable[int]) -> dict[int | None, int]:
-        """How many instructions of some units, in this order, are in each room.
+    def filled(self, unit: int) -> list[tuple[int | None, int]]:
+        """The rooms that a unit has instructions in, and how many.
 
-        What comes before the first that stays is in that of None.
+        What comes before the first that stays is in the room of what stands before: None.
         """
         found, part = dict[int | None, int](), None
-        for unit in units:
-            for number in self.spans[unit]:
-                part = self._parts.get(number, part)
-                found[part] = found.get(part, 0) + 1
-        return found
+        for number in self.spans[unit]:
+            part = self._parts.get(number, part)
+            found[part] = found.get(part, 0) + 1
+        return [*found.items()]
 
     @cached_property
-    def held(self) -> list[int]:
+    def held(self) -> frozenset[int]:
         """The units in which something stays."""
         staying = self.code.staying
-        return [unit for unit, span in enumerate(self.spans) if not staying.isdisjoint(span)]
+        spans = enumerate(self.spans)
+        return frozenset(unit for unit, span in spans if not staying.isdisjoint(span))
 
     @cached_property
     def held_last(self) -> bool:

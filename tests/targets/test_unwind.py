@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from rewriter.elf.unwind import entries as unwind
 from rewriter.elf.unwind import lsda
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.elf.unwind.entries import Fde
+from rewriter.elf.unwind.rewritten import rewritten
 
 LIBRARIES = ["alpha-libc", "ppc-libc", "ppc64-libc"]
 
@@ -261,3 +263,45 @@ def test_entries_read_again_are_those_read_anew(data: st.DataObject) -> None:
     assert isinstance(again, str) or all(frame.image is new for frame in again.values())
     if inside:
         assert again == before
+
+
+# Rows in another sequence --------------------------------------------------------------------
+
+
+def with_patches(frame: Fde, patches: Iterable[emit.Patch]) -> Fde:
+    """An entry in a file with some bytes that are others."""
+    data = bytearray(frame.image.data)
+    for patch in patches:
+        assert data[patch.offset : patch.offset + len(patch.old)] == patch.old
+        data[patch.offset : patch.offset + len(patch.new)] = patch.new
+    return replace(frame, image=replace(frame.image, data=bytes(data)))
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_rows_are_written_in_any_sequence(name: str) -> None:
+    """They are read as they were told, or there was no room for them."""
+    random, fitting = Random(1), 0
+    tried = [frame for frame in frames(name)[::40] if len(unwind_rows.rows(frame)) > 3]
+    for frame in tried:
+        places, rules = zip(*unwind_rows.rows(frame), strict=True)
+        for mixed in (rules, random.sample(rules, len(rules))):
+            table = [(at, what) for at, what in zip(places, mixed, strict=True)]
+            told = [one for n, one in enumerate(table) if not n or table[n - 1][1] != one[1]]
+            patches = rewritten(frame, told)
+            if patches is not None:
+                fitting += 1
+                assert unwind_rows.rows(with_patches(frame, patches)) == told, hex(frame.start)
+    assert fitting > len(tried) > 10
+
+
+def test_what_no_row_says_is_not_written_anew() -> None:
+    """How many bytes of arguments are pushed stands among the instructions."""
+    sizes = b"\x2e\x08"
+    for frame in frames("ppc-libc"):
+        end = frame.instructions[1]
+        if frame.image.data[end - 2 : end] == b"\0\0" and len(unwind_rows.rows(frame)) > 1:
+            break
+    told = unwind_rows.rows(frame)
+    assert rewritten(frame, told) is not None
+    sized = with_patches(frame, [emit.Patch(end - 2, b"\0\0", sizes)])
+    assert unwind_rows.rows(sized) == told and rewritten(sized, told) is None

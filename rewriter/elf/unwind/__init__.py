@@ -2,7 +2,8 @@
 
 The door is `entries`.
 
-entries  Unwind tables: which addresses a function covers
-lsda     Language-specific data: what `.gcc_except_table` says of one function
-rows     Call frame instructions: how a function's frame looks at each of its addresses
+entries    Unwind tables: which addresses a function covers
+lsda       Language-specific data: what `.gcc_except_table` says of one function
+rewritten  Rows of an unwind entry in another sequence, written in the room that the entry has
+rows       Call frame instructions: how a function's frame looks at each of its addresses
 """

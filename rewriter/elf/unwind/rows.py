@@ -100,6 +100,11 @@ def unchanged(old: Fde, new: Fde) -> bool:
     )
 
 
+def tells_sizes(fde: Fde) -> bool:
+    """Whether an entry also says how many bytes of arguments are pushed, which is in no row."""
+    return _followed(fde).tells_sizes
+
+
 def initial_rules(fde: Fde) -> Rules:
     """Return the rules that the CIE gives, before any instruction of the entry."""
     return _State(fde.cie, fde.image).rules()
@@ -166,7 +171,7 @@ def _packed(fde: Fde, deltas: Iterable[tuple[Advance, int]], end: int) -> list[P
     at = first
     for advance, delta in deltas:
         opcode = advance.offset - (advance.bits != 6)
-        code += data[at:opcode] + _shortest(delta, fde.image.byteorder)
+        code += data[at:opcode] + shortest(delta, fde.image.byteorder)
         at = advance.offset + max(advance.bits // 8, 1)
     code += data[at:end]
     if len(code) > last - first:
@@ -174,7 +179,7 @@ def _packed(fde: Fde, deltas: Iterable[tuple[Advance, int]], end: int) -> list[P
     return [Patch(first, data[first:last], bytes(code).ljust(last - first, b"\0"))]
 
 
-def _shortest(delta: int, order: ByteOrder) -> bytes:
+def shortest(delta: int, order: ByteOrder) -> bytes:
     """The advance by a delta that takes fewest bytes; nothing where there is nothing to pass."""
     if delta < 1 << 6:
         return bytes((DW_CFA_advance_loc | delta,)) if delta else b""
@@ -189,7 +194,9 @@ class _State:
     `end` is the file offset behind the last instruction that was no DW_CFA_nop.
     """
 
-    __slots__ = ("advances", "cfa", "cie", "end", "initial", "registers", "set_loc", "stack")
+    __slots__ = (
+        "advances", "cfa", "cie", "end", "initial", "registers", "set_loc", "stack", "tells_sizes",
+    )  # fmt: skip
 
     def __init__(self, cie: Cie, image: Image) -> None:
         self.cie = cie
@@ -198,7 +205,8 @@ class _State:
         self.initial: dict[int, Rule] = {}
         self.stack: list[tuple[tuple[str, int, int | bytes], dict[int, Rule]]] = []
         self.advances: list[Advance] = []
-        self.set_loc, self.end = False, 0
+        self.set_loc = self.tells_sizes = False
+        self.end = 0
         reader = DwarfReader(image, *cie.instructions, 0, "CIE instructions")
         while reader.offset < reader.end:
             opcode = reader.fixed("B")
@@ -225,6 +233,7 @@ class _State:
         elif opcode == DW_CFA_restore_state and self.stack:
             self.cfa, self.registers = self.stack.pop()
         elif opcode == DW_CFA_GNU_args_size:
+            self.tells_sizes = True
             reader.uleb()
         else:
             return opcode == DW_CFA_nop

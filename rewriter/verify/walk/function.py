@@ -470,7 +470,9 @@ class Walk:
             address, problem = new.addresses[at], ""
             seen = address in self.visited
             given_up = address in self.covered or old.kinds[at] & NOP
-            if new.rows[at] < 0:
+            if old.rows[at] == new.rows[at] == INLINE and self._is_of_table(address):
+                problem = ""  # an entry, by which the walk went on
+            elif new.rows[at] < 0:
                 problem = "" if seen else "no instruction any more"
             elif address in self.locked:
                 problem = "a change of what must stay"
@@ -480,6 +482,10 @@ class Walk:
                 problem = "" if new.words[at] in self._nops and given_up else "unreachable change"
             if problem:
                 self.findings.append(f"{self.function.name}: {problem} at {address:#x}")
+
+    def _is_of_table(self, address: int) -> bool:
+        """Whether all of the word at an address is in a jump table that was followed."""
+        return self.tables.issuperset(range(address, address + self.size))
 
 
 def _proper(segment: Segment) -> list[tuple[int, int]]:

@@ -46,13 +46,17 @@ def tuned(program: Program, name: str) -> Tuned:
 
 
 def test_functions_are_laid_out(program: Program, tuned: Tuned) -> None:
-    """Control passes through fewer nops, and nothing that is data is in another place."""
+    """Control passes through fewer nops, and nothing that is data is in another place, nor is it
+    other data but where jump tables have an entry."""
     assert len(tuned.edits) >= 5
     assert all(edit.gain > 0 or edit.evidence.detail.endswith("less") for edit in tuned.edits)
     new = program.target.listing(replace(program.image, data=tuned.data), program.listing)
     data = program.listing.rows < 0
     assert np.array_equal(data, new.rows < 0)
-    assert np.array_equal(program.listing.words[data], new.words[data])
+    tables = (t for t in program.references.tables if t.exact)
+    entries = {at for t in tables for at in range(t.address, t.address + 4 * len(t.targets), 4)}
+    kept = data & ~np.isin(program.listing.addresses, np.array([*entries], dtype=np.uint64))
+    assert np.array_equal(program.listing.words[kept], new.words[kept])
 
 
 def test_no_way_has_more_nops(program: Program, tuned: Tuned) -> None:
