@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,16 +16,17 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import settings
 
+import targets
 from fixtures import inputs
 from rewriter.analysis import program
-from rewriter.analysis.program import Program
+from rewriter.analysis.program import Program, analyse
 from rewriter.bisect import readers
 from rewriter.cli import main
 from rewriter.core.assumptions import EVERY
 from rewriter.core.run.guard import INTERNAL, strict
 from rewriter.core.target.protocol import Sequential
 from rewriter.difftest.directions import counted
-from rewriter.elf.image import Image
+from rewriter.elf.image import Image, load
 from rewriter.report.html import plain
 from rewriter.road import pipeline
 from rewriter.verify import check
@@ -36,6 +38,22 @@ settings.load_profile("any machine")
 # A worker keeps files analysed for a whole run: looking for garbage among them takes one second
 # of fifteen where it is as often as Python's own.
 gc.set_threshold(200_000, 20, 20)
+
+MEMORY = Path("/dev/shm")
+ROOM = 8 << 30
+"""Bytes that must be free there: those of a whole run are less than a tenth."""
+
+
+def _lends_itself(folder: Path) -> bool:
+    """Whether a folder has room for all that tests write, and for programs that are run."""
+    if not os.access(folder, os.W_OK):
+        return False
+    about = os.statvfs(folder)
+    return not about.f_flag & os.ST_NOEXEC and about.f_bavail * about.f_frsize > ROOM
+
+
+if "TMPDIR" not in os.environ and _lends_itself(MEMORY):  # each output is synchronized twice
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # the workers have the processors among them
     os.environ.setdefault("RETUNE_JOBS", "1")
@@ -115,7 +133,7 @@ def analysed_once() -> Iterator[None]:
 
     What is known of a file follows from the file, how its code is read and what may be assumed.
     """
-    known, analyse = list[Program](), program.analyse
+    known = list[Program]()
 
     def remembered(image: Image, target: Sequential, assume: frozenset[str] = EVERY) -> Program:
         asked = (image, target, assume)
@@ -165,6 +183,15 @@ def patched(retune: Retune, tmp_path_factory: pytest.TempPathFactory) -> Patched
 def libc() -> Path:
     """The real Alpha libc."""
     return inputs.require("alpha-libc")
+
+
+@pytest.fixture(scope="session")
+def libc_program(libc: Path) -> Program:
+    """What is known of it."""
+    image = load(libc)
+    target = targets.of(image).sequential
+    assert target is not None
+    return analyse(image, target)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 
 import targets
 from fixtures import inputs, programs
-from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.program import Program
 from rewriter.core.errors import BadInput
 from rewriter.core.target.protocol import FrameRow
 from rewriter.elf import manifest
@@ -38,9 +38,9 @@ BITS = 80
 
 
 @pytest.fixture(scope="module")
-def original(libc: Path) -> Image:
+def original(libc_program: Program) -> Image:
     """The real libc."""
-    return load(libc)
+    return libc_program.image
 
 
 @pytest.fixture(scope="module")
@@ -267,9 +267,9 @@ def test_no_body_no_change(original: Image) -> None:
 
 
 @pytest.fixture(scope="module")
-def known(original: Image) -> Known:
+def known(libc_program: Program) -> Known:
     """The analysed original, shared by what follows: none of it depends on the new file."""
-    return Known(analyse(original, targets.of(original)))
+    return Known(libc_program)
 
 
 def _findings(known: Known, data: bytes) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
 def new(program: Program) -> Image:
     """The file with the pass, and no other."""
     cpu = program.target.cpus["ev67"]
-    done = tune(program.image, program.target, cpu, Options(("combine",)), quiet)
+    done = tune(program.image, program.target, cpu, Options(("combine",)), quiet, program=program)
     tests = {f"{k}{bit}" for k in "fn" for bit in BITS}
     assert {edit.routine for edit in done.edits} == {*tests, *ORDERS}
     return replace(program.image, data=done.data)

@@ -39,7 +39,14 @@ def tuned(program: Program) -> Tuned:
 
 def _tuned(program: Program, cpu: str) -> Tuned:
     target = program.target
-    return tune(program.image, target, target.cpus[cpu], Options(("bitscan",)), lambda *_: None)
+    return tune(
+        program.image,
+        target,
+        target.cpus[cpu],
+        Options(("bitscan",)),
+        lambda *_: None,
+        program=program,
+    )
 
 
 def _differences(program: Program, data: bytes) -> Iterator[tuple[int, Insn]]:

@@ -70,7 +70,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
 def tuned(program: Program) -> Tuned:
     target = program.target
     options = Options(("prefix",))
-    return tune(program.image, target, target.cpus["power10"], options, lambda *_: None)
+    return tune(
+        program.image, target, target.cpus["power10"], options, lambda *_: None, program=program
+    )
 
 
 @pytest.mark.parametrize("which", BODIES)
@@ -96,7 +98,14 @@ def _texts(program: Program, tuned: Tuned, function: Function) -> list[str]:
 
 def test_an_older_chip_has_none(program: Program) -> None:
     target = program.target
-    done = tune(program.image, target, target.cpus["power9"], Options(("prefix",)), lambda *_: None)
+    done = tune(
+        program.image,
+        target,
+        target.cpus["power9"],
+        Options(("prefix",)),
+        lambda *_: None,
+        program=program,
+    )
     assert not done.edits
 
 
@@ -117,7 +126,7 @@ def test_r2_is_known_again(tmp_path: Path) -> None:
     program = assembled(HEAD + TOC, tmp_path, "powerpc64le")
     target, (function,) = program.target, program.functions
     cpu = target.cpus["power10"]
-    done = tune(program.image, target, cpu, Options(("prefix",)), lambda *_: None)
+    done = tune(program.image, target, cpu, Options(("prefix",)), lambda *_: None, program=program)
     assert any("paddi r2,r12," in edit.new for edit in done.edits)
     new = analyse(replace(program.image, data=done.data), target)
     shared = program.references.shared[function.start]
@@ -134,7 +143,9 @@ def test_described_code_keeps_two(tmp_path: Path) -> None:
     code = source('.file 1 "f.c"\n .loc 1 1\n lis 3, 1\n .loc 1 2\n ori 3, 3, 1')
     program = assembled(HEAD + code, tmp_path, "powerpc64le")
     cpu = program.target.cpus["power10"]
-    done = tune(program.image, program.target, cpu, Options(("prefix",)), lambda *_: None)
+    done = tune(
+        program.image, program.target, cpu, Options(("prefix",)), lambda *_: None, program=program
+    )
     assert not done.edits
     assert [skip.reason for skip in done.skips] == ["debug information describes it"]
 

@@ -109,7 +109,7 @@ def test_a_callee_that_comes_back_with_it(callee: str, tmp_path: Path) -> None:
     program = _program(tmp_path, callee)
     assert _behind(program)
     options = Options(passes=("reload",), funcs=("_start",))
-    tuned = tune(program.image, ALPHA, CPUS["ev67"], options, lambda *_: None)
+    tuned = tune(program.image, ALPHA, CPUS["ev67"], options, lambda *_: None, program=program)
     (edit,) = tuned.edits
     assert (edit.technique, edit.gain) == ("reload", 2)
     assert not tuned.skips

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import targets
 from fixtures import inputs, programs
 from passes.bytes import Bytes
 from passes.lib.changes import Rewritten
@@ -18,12 +17,11 @@ from passes.lib.conflicts import conflicts, untrapped
 from passes.lib.insert import Declined, Insertion, Setting, cycles
 from passes.lib.tune import Tuner
 from passes.replay import Replay
-from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.program import Program
 from rewriter.core.code.superblock import straight
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.elf.debug_identity import with_old_identity
-from rewriter.elf.image import load
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.timing import causes, simulate
@@ -189,15 +187,14 @@ def test_other_stores_become_narrow(lines: str, cpu: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def program(libc: Path) -> Program:
-    loaded = load(str(libc))
-    return analyse(loaded, targets.of(loaded))
+def program(libc_program: Program) -> Program:
+    return libc_program
 
 
 @pytest.fixture(scope="module")
 def tuned(program: Program) -> Tuned:
     options = Options(passes=("replay", "align"), funcs=(r"\w*(print|scan)f(@.*)?",))
-    return tune(program.image, program.target, EV67, options, lambda *_: None)
+    return tune(program.image, program.target, EV67, options, lambda *_: None, program=program)
 
 
 def test_variadic_functions(tuned: Tuned) -> None:
@@ -223,7 +220,7 @@ def test_programs_print_the_same(name: str, libc: Path, tuned: Tuned, tmp_path: 
 
 def test_without_a_layout_there_is_no_room(program: Program) -> None:
     options = Options(passes=("replay",), funcs=("fprintf@.*",))
-    alone = tune(program.image, program.target, EV67, options, lambda *_: None)
+    alone = tune(program.image, program.target, EV67, options, lambda *_: None, program=program)
     assert not alone.edits
     assert {skip.reason for skip in alone.skips} == {"no room without a new layout"}
     assert alone.data == program.image.data
@@ -232,7 +229,7 @@ def test_without_a_layout_there_is_no_room(program: Program) -> None:
 def test_a_layout_that_is_not_wanted_takes_them_along(program: Program, tuned: Tuned) -> None:
     (align,) = (e.id for e in tuned.edits if e.id.startswith("align:fprintf@60fe0"))
     options = Options(passes=("replay", "align"), funcs=("fprintf@60fe0",), skip=frozenset({align}))
-    alone = tune(program.image, program.target, EV67, options, lambda *_: None)
+    alone = tune(program.image, program.target, EV67, options, lambda *_: None, program=program)
     assert not alone.edits
     assert alone.data == program.image.data
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
-import targets
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.lib.changes import Accepted
 from passes.lib.tune import Tuner
-from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.program import Program
 from rewriter.analysis.reservations import locked_addresses
 from rewriter.core.code.dataflow import registers_of
 from rewriter.core.code.superblock import Superblock
@@ -27,7 +25,6 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.concrete import Concrete, Misaligned
-from rewriter.elf import image
 from rewriter.verify.terms.prover import Prover
 
 EVERY = 12
@@ -147,9 +144,8 @@ class Sample:
 
 
 @pytest.fixture(scope="module")
-def program(libc: Path) -> Program:
-    loaded = image.load(str(libc))
-    return analyse(loaded, targets.of(loaded))
+def program(libc_program: Program) -> Program:
+    return libc_program
 
 
 @pytest.fixture(scope="module")

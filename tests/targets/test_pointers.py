@@ -6,15 +6,12 @@ Source: the facts on Alpha, section e (gp, computed jumps, divide calls), counte
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-import targets
-from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow
-from rewriter.elf import image
 from targets.alpha.image import pointers
 from targets.alpha.registers import PV
 
@@ -22,9 +19,8 @@ GP = 0x209688  # .got 0x201678 + 0x8010
 
 
 @pytest.fixture(scope="module")
-def program(libc: Path) -> Program:
-    loaded = image.load(str(libc))
-    return analyse(loaded, targets.of(loaded))
+def program(libc_program: Program) -> Program:
+    return libc_program
 
 
 def _jumps(program: Program) -> list[int]:

@@ -27,6 +27,7 @@ from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS as ALPHAS
 from targets.alpha.isa.rows import TABLE
 from targets.ppc.cpus import CPUS as PPCS
+from tests.support.depth import depth
 
 CODE = 0x10000
 
@@ -108,7 +109,7 @@ def _alpha(name: str) -> Steady:
 @replacing
 @pytest.mark.parametrize("name", PPCS)
 @given(made=_placed(PPC, "bdnz ."))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=depth(15, 40))
 def test_dispatched_passes_end_as_if_each_were_run(
     name: str, made: tuple[list[str], list[int]]
 ) -> None:
@@ -121,7 +122,7 @@ def test_dispatched_passes_end_as_if_each_were_run(
 @replacing
 @pytest.mark.parametrize("name", ["ev6", "ev67"])
 @given(made=_placed(ALPHA, "bne t0,."))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=depth(60, 200))
 def test_passes_out_of_order_end_as_if_each_were_run(
     name: str, made: tuple[list[str], list[int]]
 ) -> None:

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +19,7 @@ from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.systems import UP1000
+from tests.conftest import Run
 
 OLD = "ldq_u t0,0(a0); extbl t0,a0,t0; addq t0,t1,v0; ret zero,(ra),1"
 NEW = "ldbu t0,0(a0); addq t0,t1,v0; ret zero,(ra),1"
@@ -87,10 +87,10 @@ def test_whole_functions_of_the_sample() -> None:
     ],
 )
 def test_the_report_has_cycles_of_every_pass(
-    look_up: Callable[[str], Path], name: str, passes: set[str], retune: Any
+    look_up: Callable[[str], Path], name: str, passes: set[str], run: Run
 ) -> None:
     file = str(inputs.or_skip(look_up, name))
-    done = retune("patch", file, "--dry-run", "--cpu", "ev67", "--cycles", "--json")
+    done = run("patch", file, "--dry-run", "--cpu", "ev67", "--cycles", "--json")
     report = json.loads(done.stdout)
     per_site: Counter[tuple[str, str]] = Counter()
     for edit in report["edits"]:
@@ -100,5 +100,5 @@ def test_the_report_has_cycles_of_every_pass(
     assert {site["pass"] for site in rewritten} >= passes
     for site in rewritten:
         assert site["cycles"] == pytest.approx(per_site[site["pass"], site["kind"]])
-    plain = json.loads(retune("patch", file, "--dry-run", "--cpu", "ev67", "--json").stdout)
+    plain = json.loads(run("patch", file, "--dry-run", "--cpu", "ev67", "--json").stdout)
     assert {e["id"] for e in plain["edits"]} == {e["id"] for e in report["edits"]}

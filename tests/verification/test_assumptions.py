@@ -125,7 +125,8 @@ def test_returns(run: Run, tmp_path: Path) -> None:
 
 def test_arguments(libc: Path, run: Run, tmp_path: Path) -> None:
     """A tuned copy writes argument registers that the old one left alone."""
-    options = ("--passes", "substitute", "--funcs", "bcopy")
+    kept = ("--cache", str(tmp_path / "kept"))
+    options = ("--passes", "substitute", "--funcs", "bcopy", *kept)
     given = [
         [edit["preconditions"] for edit in _edits(run, libc, tmp_path / "new", *options, *more)]
         for more in ((), _without(ARGUMENTS))

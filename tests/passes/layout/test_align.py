@@ -14,13 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import targets
 from fixtures import inputs
 from passes.align import LONGEST_LOOP, Align, Code, Layout
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.elf.image import Image, load
+from rewriter.elf.image import Image
 from rewriter.elf.unwind import rows
 from rewriter.identify.profiles import BRANCH, known, of_kind
 from rewriter.road.options import Options
@@ -42,9 +41,8 @@ FUNCTIONS = (
 
 
 @pytest.fixture(scope="module")
-def program(libc: Path) -> Program:
-    loaded = load(str(libc))
-    return analyse(loaded, targets.of(loaded))
+def program(libc_program: Program) -> Program:
+    return libc_program
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +52,7 @@ def tuned(program: Program) -> Tuned:
     owners = {f.name for t in tables[:30] if (f := program.function_at(t.jump)) is not None}
     names = tuple(re.escape(name) + "(@.*)?" for name in (*FUNCTIONS, *sorted(owners)))
     options = Options(passes=("align",), funcs=names)
-    return tune(program.image, program.target, EV67, options, lambda *_: None)
+    return tune(program.image, program.target, EV67, options, lambda *_: None, program=program)
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,9 @@ def program(name: str) -> Program:
 @pytest.fixture(scope="module")
 def tuned(program: Program, name: str) -> Tuned:
     cpu = program.target.cpus[CPUS[name.partition("-")[0]]]
-    return tune(program.image, program.target, cpu, Options(("align",)), lambda *_: None)
+    return tune(
+        program.image, program.target, cpu, Options(("align",)), lambda *_: None, program=program
+    )
 
 
 def test_functions_are_laid_out(program: Program, tuned: Tuned) -> None:

@@ -71,7 +71,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
 def tuned(program: Program, *passes: str) -> Tuned:
     """The function with some passes."""
     options = Options(passes=passes, funcs=("step",))
-    return tune(program.image, program.target, EV67, options, lambda *_: None)
+    return tune(program.image, program.target, EV67, options, lambda *_: None, program=program)
 
 
 def step(program: Program) -> Function:

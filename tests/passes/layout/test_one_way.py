@@ -75,7 +75,14 @@ def standing(program: Program, image: Image, name: str = "f") -> list[str]:
 
 
 def tuned(program: Program, cpu: str, *passes: str) -> Tuned:
-    return tune(program.image, ALPHA, ALPHA.cpus[cpu], Options(passes=passes), lambda *_: None)
+    return tune(
+        program.image,
+        ALPHA,
+        ALPHA.cpus[cpu],
+        Options(passes=passes),
+        lambda *_: None,
+        program=program,
+    )
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")

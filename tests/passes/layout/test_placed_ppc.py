@@ -72,7 +72,9 @@ def _tuned(code: str, folder: Path) -> tuple[Program, bytes]:
     program = assembled(code, folder, "powerpc64le")
     target = program.target
     options = Options(("align",))
-    done = tune(program.image, target, target.cpus["power9"], options, lambda *_: None)
+    done = tune(
+        program.image, target, target.cpus["power9"], options, lambda *_: None, program=program
+    )
     return program, done.data
 
 

@@ -178,7 +178,7 @@ def test_hints_are_made_for_memory_alone(tmp_path: Path) -> None:
 
 def _tuned(program: Program) -> Tuned:
     options = Options(passes=("prefetch", "align"), funcs=("_start",))
-    return tune(program.image, ALPHA, CPUS["ev67"], options, lambda *_: None)
+    return tune(program.image, ALPHA, CPUS["ev67"], options, lambda *_: None, program=program)
 
 
 def _hinted(program: Program, ahead: int) -> str:
@@ -233,7 +233,7 @@ pointer: .quad 0
 
 def _filling(program: Program) -> Tuned:
     options = Options(passes=("writehint", "align"), funcs=("_start",))
-    return tune(program.image, ALPHA, CPUS["ev67"], options, lambda *_: None)
+    return tune(program.image, ALPHA, CPUS["ev67"], options, lambda *_: None, program=program)
 
 
 def test_no_line_is_given_up_that_may_be_a_device(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import targets
 from fixtures import inputs, programs
 from passes import lacking
 from passes.lib.insert import Declined, Insertion, Setting
@@ -19,11 +18,10 @@ from passes.prefetch import Prefetch
 from passes.streams.accesses import streams
 from passes.streams.bodies import Body
 from passes.streams.walk import Walked
-from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.program import Program
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.interpret import Interpreter, Memory
 from rewriter.elf.debug_identity import with_old_identity
-from rewriter.elf.image import load
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.timing import simulate
@@ -193,15 +191,14 @@ def test_a_kernel_may_walk_over_a_device() -> None:
 
 
 @pytest.fixture(scope="module")
-def program(libc: Path) -> Program:
-    loaded = load(str(libc))
-    return analyse(loaded, targets.of(loaded))
+def program(libc_program: Program) -> Program:
+    return libc_program
 
 
 @pytest.fixture(scope="module")
 def tuned(program: Program) -> Tuned:
     options = Options(passes=("bytes", "prefetch", "align", "schedule"), funcs=FUNCTIONS)
-    return tune(program.image, program.target, EV67, options, lambda *_: None)
+    return tune(program.image, program.target, EV67, options, lambda *_: None, program=program)
 
 
 def test_loops_of_the_libc(tuned: Tuned) -> None:
@@ -218,7 +215,7 @@ def test_loops_of_the_libc(tuned: Tuned) -> None:
 def test_no_boundary_is_lost_for_a_hint(program: Program) -> None:
     """Where its place is one that a loop's head needs, there is no hint."""
     options = Options(passes=("prefetch", "align"), funcs=("sub_5e480",))
-    alone = tune(program.image, program.target, EV67, options, lambda *_: None)
+    alone = tune(program.image, program.target, EV67, options, lambda *_: None, program=program)
     lost = [skip.reason for skip in alone.skips if skip.technique == "prefetch"]
     assert "a branch target would lose its boundary" in lost
     assert [edit.technique for edit in alone.edits] in ([], ["align"])

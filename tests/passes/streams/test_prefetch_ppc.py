@@ -86,7 +86,7 @@ def program(path: Path) -> Program:
 @pytest.fixture(scope="module")
 def tuned(program: Program) -> Tuned:
     """With its loop hinted for a 7450."""
-    return tune(program.image, program.target, CPUS["7450"], ONLY, lambda *_: None)
+    return tune(program.image, program.target, CPUS["7450"], ONLY, lambda *_: None, program=program)
 
 
 def _run(path: Path) -> bytes:

@@ -15,7 +15,7 @@ import targets
 from fixtures import programs
 from fixtures.local import LOCAL
 from passes.substitute import Substitute, Substitution
-from rewriter.analysis.program import analyse
+from rewriter.analysis.program import Program, analyse
 from rewriter.contracts import CONTRACTS
 from rewriter.core.edit import Grade
 from rewriter.core.target.protocol import CannotMove
@@ -40,15 +40,15 @@ STAYING = {op + size for op in ("div", "rem") for size in ("l", "lu", "q", "qu")
 
 
 @pytest.fixture(scope="module")
-def image(libc: Path) -> Image:
+def image(libc_program: Program) -> Image:
     """The real libc."""
-    return load(libc)
+    return libc_program.image
 
 
 @pytest.fixture(scope="module")
-def known(image: Image) -> Known:
+def known(libc_program: Program) -> Known:
     """What is known of its routines."""
-    return Known(analyse(image, targets.of(image)))
+    return Known(libc_program)
 
 
 @pytest.fixture(scope="module")

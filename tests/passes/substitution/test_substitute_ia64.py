@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs
+from passes.substitution.worth import Worth
 from rewriter.analysis.functions import find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Case
 from rewriter.core.edit import Grade
 from rewriter.core.target.bundling import Code
+from rewriter.core.target.protocol import Tuned
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image, load, parse
 from rewriter.road.bundled.road import BundledRoad, prepared
@@ -293,9 +295,21 @@ def unwound(runs: Trials, case: Case, where: list[dict[str, int]], home: int) ->
     return found
 
 
-def test_what_is_not_accepted_goes_back(patched: Patched) -> None:
+def test_what_is_not_accepted_goes_back(patched: Patched, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then there is less room, too: what stood in its place finds another or none."""
-    road = patched.road
+    road, choose = patched.road, BundledRoutines._better
+    chosen = {
+        one.named.address: (one.routine, one.worth, one.may_leave)
+        for one in (replacement.candidate for replacement in road.replaced)
+    }
+
+    def remembered(
+        self: BundledRoutines, named: Named, routines: Sequence[Tuned]
+    ) -> tuple[Tuned, Worth, bool]:
+        """Which routine is best does not depend on what was refused."""
+        return chosen.get(named.address) or choose(self, named, routines)
+
+    monkeypatch.setattr(BundledRoutines, "_better", remembered)
     memmove = next(function for function in road.functions if function.name == "memmove")
     again = BundledRoutines(
         road.prepared.known, CPU, road.prepared.options, road.prepared.described, {memmove: "x"}

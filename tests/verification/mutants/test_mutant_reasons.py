@@ -84,11 +84,11 @@ def test_changes_without_effect_are_explained(base: PlainBase) -> None:
 def test_what_is_entered_on_the_way_is_not_explained(base: PlainBase) -> None:
     """Neighbours that may change places, but where control comes to the second alone."""
     decider, swapped = Decider(base), {True: set[str](), False: set[str]()}
-    for address, insn in insns(base):
-        following = base.insn(address + 4)
-        if following is not None and _apart(insn, following):
-            change = replace(changed(address, following, insn), kind="swap")
-            swapped[change.address + 4 in decider.ways.heads].add(decider.reason(change))
+    pairs = [(at, insn, base.insn(at + 4)) for at, insn in insns(base)]
+    apart = [(at, one, other) for at, one, other in pairs if other and _apart(one, other)]
+    for address, insn, following in apart[:: depth(4, 1)]:
+        change = replace(changed(address, following, insn), kind="swap")
+        swapped[change.address + 4 in decider.ways.heads].add(decider.reason(change))
     assert swapped == {True: {""}, False: {"commuting"}}
 
 

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-import targets
-from rewriter.analysis.program import analyse
+from rewriter.analysis.program import Program
 from rewriter.core.errors import RetuneError
-from rewriter.elf import image, manifest
+from rewriter.elf import manifest
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.verify.check import Verdict, verify
 from tests.support.depth import depth
@@ -32,10 +31,9 @@ KINDS = {  # shares of what is tried
 
 
 @pytest.fixture(scope="module")
-def bench(libc: Path, libc_proved: Path) -> Bench:
-    loaded = image.load(str(libc))
-    right = with_old_identity(loaded, manifest.detach(libc_proved.read_bytes())[0])
-    return Bench(analyse(loaded, targets.of(loaded)), right)
+def bench(libc_program: Program, libc_proved: Path) -> Bench:
+    right = manifest.detach(libc_proved.read_bytes())[0]
+    return Bench(libc_program, with_old_identity(libc_program.image, right))
 
 
 @pytest.fixture(scope="module")

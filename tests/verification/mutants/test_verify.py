@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import targets
 from fixtures import inputs
-from rewriter.analysis.program import analyse
+from rewriter.analysis.program import Program, analyse
 from rewriter.api.choose import target_of
 from rewriter.cli import main
 from rewriter.core.code.program import Function
@@ -40,10 +40,9 @@ def _quiet(stage: str, done: int, total: int) -> None:
     pass
 
 
-def _bench(original: Path, tuned: Path) -> Bench:
-    loaded = image.load(str(original))
-    right = with_old_identity(loaded, manifest.detach(tuned.read_bytes())[0])
-    return Bench(analyse(loaded, targets.of(loaded)), right)
+def _bench(program: Program, tuned: Path) -> Bench:
+    right = manifest.detach(tuned.read_bytes())[0]
+    return Bench(program, with_old_identity(program.image, right))
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +59,14 @@ def sample_ev67(patched: Callable[..., Path]) -> Path:
 def bench(sample: Path, patched: Callable[..., Path]) -> Bench:
     """Of the original's size: what `substitute` adds has tests of its own."""
     options = ("--passes", "bytes,bitscan,align,schedule")
-    return _bench(sample, patched("alpha-sample", "ev67", options))
+    loaded = image.load(str(sample))
+    program = analyse(loaded, targets.of(loaded))
+    return _bench(program, patched("alpha-sample", "ev67", options))
 
 
 @pytest.fixture(scope="module")
-def libc_bench(libc: Path, libc_proved: Path) -> Bench:
-    return _bench(libc, libc_proved)
+def libc_bench(libc_program: Program, libc_proved: Path) -> Bench:
+    return _bench(libc_program, libc_proved)
 
 
 def command(old: Path, new: Path) -> int:

@@ -46,9 +46,7 @@ def known(kernel: Program) -> Known:
 def data(kernel: Program) -> bytes:
     """The kernel with these routines for an EV67."""
     options = Options(passes=("substitute",), funcs=NAMES)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "analyse", lambda *_: kernel)
-        done = tune(kernel.image, kernel.target, kernel.target.cpus["ev67"], options, _quiet)
+    done = _tuned(kernel, options)
     assert {edit.routine: edit.kind for edit in done.edits} == dict.fromkeys(NAMES, "in pieces")
     tried = {edit.routine: edit.evidence.cases for edit in done.edits}
     assert tried["__copy_user"] > 500
@@ -61,6 +59,11 @@ def data(kernel: Program) -> bytes:
 
 def _quiet(stage: str, done: int, total: int) -> None:
     pass
+
+
+def _tuned(kernel: Program, options: Options) -> pipeline.Tuned:
+    cpu = kernel.target.cpus["ev67"]
+    return tune(kernel.image, kernel.target, cpu, options, _quiet, program=kernel)
 
 
 def _named(known: Known, name: str) -> tuple[Named, Function]:
@@ -278,9 +281,8 @@ def lodged(kernel: Program, known: Known) -> bytes:
 
     options = Options(passes=("bytes", "align", "substitute"), funcs=("memmove", *HOSTS))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "analyse", lambda *_: kernel)
         patch.setattr(acceptance, "verify", refused)
-        done = tune(kernel.image, kernel.target, kernel.target.cpus["ev67"], options, _quiet)
+        done = _tuned(kernel, options)
     assert [e.routine for e in done.edits if e.technique == "substitute"] == ["memmove"]
     assert {s.routine for s in done.skips if s.technique == "align"} == {lost[0].name}
     assert not any(at in lost[0] for at in _move_in(kernel, known, done.data))
@@ -325,9 +327,7 @@ def _verdict(kernel: Program, known: Known, data: bytes) -> Verdict:
 def test_what_writes_the_stack_pointer_may_lodge_too(kernel: Program) -> None:
     """It is not the host that writes it: behind the host's last row its own writes are counted."""
     options = Options(passes=("bytes", "align", "substitute"), funcs=("__remqu", *HOSTS))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "analyse", lambda *_: kernel)
-        done = tune(kernel.image, kernel.target, kernel.target.cpus["ev67"], options, _quiet)
+    done = _tuned(kernel, options)
     (edit,) = (edit for edit in done.edits if edit.technique == "substitute")
     assert (edit.routine, edit.kind) == ("__remqu", "in pieces")
     assert done.room["at the ends of functions"][1]
@@ -352,10 +352,7 @@ def _given_back(kernel: Program) -> Program:
 def test_no_piece_stands_in_memory_that_is_given_back(kernel: Program) -> None:
     """In `test_what_writes_the_stack_pointer_may_lodge_too` the same routine moves in there."""
     options = Options(passes=("bytes", "align", "substitute"), funcs=("__remqu", *HOSTS))
-    freed = _given_back(kernel)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "analyse", lambda *_: freed)
-        done = tune(freed.image, kernel.target, kernel.target.cpus["ev67"], options, _quiet)
+    done = _tuned(_given_back(kernel), options)
     assert {edit.technique for edit in done.edits} >= {"align"}
     assert not done.room["at the ends of functions"][0]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures import inputs, programs
+from fixtures import programs
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import COMING_BACK
@@ -17,21 +17,20 @@ from rewriter.core.leb128 import padded_uleb
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.unwind import lsda
-from rewriter.road import pipeline
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
 from tests.support.depth import depth
-from tests.verification.tables.test_rows import analysed, quiet
+from tests.verification.tables.test_rows import quiet
 
 WORD = 4
 USUAL = ("_IO_getc", "_IO_putc", "_IO_fread", "_IO_fwrite", "_IO_fputs", "_IO_fgets", "__getdelim")
 
 
 @pytest.fixture(scope="module")
-def program() -> Program:
+def program(libc_program: Program) -> Program:
     """The C library: what locks a stream has a landing pad that gives the lock back."""
-    return analysed(inputs.require("alpha-libc"))
+    return libc_program
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +45,8 @@ def functions(program: Program) -> dict[str, Function]:
 def tuned(program: Program, functions: dict[str, Function]) -> Tuned:
     """These for an EV67, and nothing else."""
     options = Options(passes=("bytes", "align"), funcs=tuple(map(re.escape, functions)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "analyse", lambda *_: program)
-        return tune(program.image, program.target, program.target.cpus["ev67"], options, quiet)
+    cpu = program.target.cpus["ev67"]
+    return tune(program.image, program.target, cpu, options, quiet, program=program)
 
 
 @pytest.fixture(scope="module")

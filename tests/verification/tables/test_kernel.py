@@ -17,7 +17,6 @@ from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import parse
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
-from rewriter.road import pipeline
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import Verdict, verify
@@ -48,9 +47,7 @@ def tuned(program: Program) -> Tuned:
 def _tuned(program: Program, names: tuple[str, ...]) -> Tuned:
     options = Options(passes=("bytes", "bitscan", "align", "schedule"), funcs=names)
     cpu = program.target.cpus["ev67"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "analyse", lambda *_: program)
-        return tune(program.image, program.target, cpu, options, _quiet)
+    return tune(program.image, program.target, cpu, options, _quiet, program=program)
 
 
 # What is read -----------------------------------------------------------------------------
