@@ -162,7 +162,8 @@ class Scheduler:
         self._known: dict[Insn, bool] = {}
         self._row_starts: dict[int, tuple[list[int], set[int]]] = {}
         self._shown = Shown(self.target, self.prover, self.program.is_kernel)
-        self._kinds = Kinds(self.target, self.program.held_addresses)
+        held, keeps_nop = self.program.held_addresses, self.program.keeps_nop
+        self._kinds = Kinds(self.target, held, keeps_nop)
 
     def reordered(self, function: Function, loop: Loop, items: Sequence[Item]) -> Reordered | None:
         """The loop in a better order; None if the way of a pass is not known or no order gains.

@@ -141,9 +141,10 @@ class Prefixer:
 
     def _stays(self, before: Op | None, insn: Insn) -> bool:
         """Whether an instruction has its place right behind the one before, a call."""
-        if before is None or not self.target.keeps_nop(before):
+        if before is None or not before.flow.calls:
             return False
-        return self.target.is_nop(insn) or self.target.seen_behind(insn)
+        is_kept_nop = self.target.is_nop(insn) and self.program.keeps_nop(before)
+        return is_kept_nop or self.target.seen_behind(insn)
 
     def _is_plain(self, insn: Insn) -> bool:
         """Whether control goes on behind an instruction, which has one word."""

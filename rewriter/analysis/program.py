@@ -29,7 +29,7 @@ from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
 from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped, switched
 from rewriter.core.errors import BadInput
-from rewriter.core.isa.instruction import Flow, Insn, To, leading
+from rewriter.core.isa.instruction import Flow, Insn, Op, To, leading
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.target.protocol import KnownMemory, References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
@@ -171,7 +171,7 @@ class Program:
         """The positions of nops that nobody needs."""
         target, table = self.target, self.target.table
         usual = {table.encode(insn) for insn in target.nops(table.size)}
-        return nops(self.listing, target.is_nop, target.keeps_nop, self.held_addresses, usual)
+        return nops(self.listing, target.is_nop, self.keeps_nop, self.held_addresses, usual)
 
     @cached_property
     def group_ends(self) -> NDArray[np.bool_]:
@@ -184,15 +184,22 @@ class Program:
             insns = map(listing.table.decode, words.tolist())
             ends = [insn is not None and target.ends_group(insn) for insn in insns]
             found[at] = np.array(ends, dtype=bool)[of]
-        return found & ~kept(listing, 0, len(listing), target.keeps_nop, self.held_addresses)
+        return found & ~kept(listing, 0, len(listing), self.keeps_nop, self.held_addresses)
 
     def is_nop(self, address: int, insn: Insn) -> bool:
         """Whether an instruction that stands, or would, at an address does nothing there."""
         if not self.target.is_nop(insn):
             return False
-        at, keeps = first_at(self.listing.addresses, address), self.target.keeps_nop
+        at, keeps = first_at(self.listing.addresses, address), self.keeps_nop
         there = at < len(self.listing) and int(self.listing.addresses[at]) == address
         return not (there and is_kept(self.listing, at, keeps, self.held_addresses))
+
+    def keeps_nop(self, op: Op) -> bool:
+        """Whether a nop right behind an instruction of a row must stay: a kernel may write there.
+
+        Else only a linker does, and it is done with a file that can be loaded.
+        """
+        return self.is_kernel and self.target.keeps_nop(op)
 
     @cached_property
     def switched_to(self) -> frozenset[int]:

@@ -236,7 +236,7 @@ class _Check:
         ways = self.ranges.ways
         self.detours = reading.read(self.program, read, frames, ways, left, self.prover)
         listing = self.detours.listing
-        self.kinds = Kinds(target, self.program.held_addresses)
+        self.kinds = Kinds(target, self.program.held_addresses, self.program.keeps_nop)
         self.opposites = Opposites(target, self.prover)
         self.rows = Rows(self.program, frames, listing, left, self.kinds, self.owned)
         for one in (self.program.listing, listing):

@@ -310,7 +310,8 @@ class Ppc:
         return insn.op is self.table.data or is_placed
 
     def keeps_nop(self, op: Op) -> bool:
-        """Behind a call: linkers put the load there that restores r2 (64-bit ELF ABI, 3.5.11)."""
+        """Behind a call: there stands the load that restores r2, or a nop for it that whoever
+        writes code knows (64-bit ELF ABI, 3.5.11; Linux arch/powerpc/kernel/trace)."""
         return op.flow.calls
 
     def seen_behind(self, insn: Insn) -> bool:

@@ -189,3 +189,35 @@ def test_what_restores_r2_stays_behind_the_call(tmp_path: Path, first: str) -> N
     old = POINTED.format(first=restore, second="li 5, 1" if first != "nop" else "nop")
     new = POINTED.format(first=first, second=restore)
     assert "gone from behind its call" in said(tmp_path, old, new, "powerpc64le")
+
+
+def test_it_comes_behind_no_other_call(tmp_path: Path) -> None:
+    """Where libgcc did not look it would find it: it takes r2 from the stack then."""
+    places = {"first": "li 5, 1", "second": "ld 2, 24(1)"}
+    old = POINTED.format(**places)
+    new = POINTED.format(first=places["second"], second=places["first"])
+    assert "came behind its call" in said(tmp_path, old, new, "powerpc64le")
+
+
+@pytest.mark.parametrize("abi", ["powerpc", "powerpc64le"])
+def test_a_nop_behind_a_call_goes(tmp_path: Path, abi: str) -> None:
+    """No linker comes to a file that can be loaded, and nothing else writes there."""
+    texts = (CALLING.format(behind=behind) for behind in ("nop\n li 5, 1", "li 5, 1\n nop"))
+    assert said(tmp_path, *texts, abi) == ""
+
+
+CALLING = """
+    .globl f
+    .type f, @function
+f:  mflr 0
+    bl g
+    {behind}
+    add 3, 3, 5
+    mtlr 0
+    blr
+    .size f, .-f
+    .type g, @function
+g:  li 3, 1
+    blr
+    .size g, .-g
+"""

@@ -1,7 +1,7 @@
 """Which nops of a text nobody needs: not those where something may be written.
 
-What an instruction does is not enough to tell.  A linker leaves a nop behind a call for the load
-that restores a register after it, and a system goes over its own code when it starts.
+What an instruction does is not enough to tell.  A kernel goes over its own code when it starts,
+and finds the nop behind a call that a linker left there for the load that restores a register.
 """
 
 from __future__ import annotations

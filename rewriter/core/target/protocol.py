@@ -633,7 +633,7 @@ class Sequential(Target, Protocol):
         ...
 
     def keeps_nop(self, op: Op) -> bool:
-        """Whether a nop right behind an instruction of a row must stay: it has its place there."""
+        """Whether a nop right behind an instruction of a row has its place there, in a kernel."""
         ...
 
     def seen_behind(self, insn: Insn) -> bool:

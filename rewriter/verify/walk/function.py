@@ -397,15 +397,17 @@ class Walk:
         """What has its place right behind a call stays: some nops, and what unwinders look for."""
         old, new, target = self.old_code, self.new_code, self.target
         at, there = old.at[pair.old], new.at.get(pair.new)
+        if there is not None and new.words[there] == old.words[at]:
+            return
         row, insn = old.rows[old.at[call]], target.table.decode(old.words[at])
-        if insn is None:
-            return
-        is_kept_nop = target.is_nop(insn) and target.keeps_nop(target.table.rows[row])
-        if not is_kept_nop and not target.seen_behind(insn):
-            return
-        if there is None or new.words[there] != old.words[at]:
-            what = "nop" if is_kept_nop else insn.name
-            raise Different(f"the {what} at {pair.old:#x} is gone from behind its call")
+        if insn is not None and target.is_nop(insn):
+            if self.program.keeps_nop(target.table.rows[row]):
+                raise Different(f"the nop at {pair.old:#x} is gone from behind its call")
+        elif insn is not None and target.seen_behind(insn):
+            raise Different(f"the {insn.name} at {pair.old:#x} is gone from behind its call")
+        came = None if there is None else target.table.decode(new.words[there])
+        if came is not None and target.seen_behind(came):
+            raise Different(f"the {came.name} that unwinders look for came behind its call")
 
     def _is_same_data(self, place: int) -> bool:
         """Whether data stands at a place that code names, where no control goes, in both files."""

@@ -6,14 +6,14 @@ a million instructions are of a few thousand kinds.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
 
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.nops import kept
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import Flow, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.protocol import Sequential, is_hint
 
@@ -35,10 +35,15 @@ class _Recent(NamedTuple):
 class Kinds:
     """The kinds of instructions, found once each."""
 
-    def __init__(self, target: Sequential, held: Collection[int] = ()) -> None:
+    def __init__(
+        self,
+        target: Sequential,
+        held: Collection[int] = (),
+        keeps_nop: Callable[[Op], bool] = lambda op: False,
+    ) -> None:
         """`held` are addresses whose instruction stays, a nop as any other."""
-        self.target, self.held, table = target, held, target.table
-        self._by_place = bool(held) or any(map(target.keeps_nop, table.rows))
+        self.target, self.held, self.keeps_nop, table = target, held, keeps_nop, target.table
+        self._by_place = bool(held) or any(map(keeps_nop, table.rows))
         # Behind the last row are those of what is no instruction, by their negative numbers.
         # A nop that is another instruction with other numbers is told by its whole word.
         whole = {nop.op for nop in target.nops(table.size)}
@@ -70,7 +75,7 @@ class Kinds:
     def _without_kept(self, kinds: bytes, listing: Listing, first: int, last: int) -> bytes:
         """The same without nops that have their place."""
         found = np.frombuffer(kinds, dtype=np.uint8).copy()
-        found[kept(listing, first, last, self.target.keeps_nop, self.held)] &= ~np.uint8(NOP)
+        found[kept(listing, first, last, self.keeps_nop, self.held)] &= ~np.uint8(NOP)
         return found.tobytes()
 
     def whole(self, listing: Listing, at: int) -> tuple[int, int, bool]:

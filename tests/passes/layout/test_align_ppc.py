@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
 from rewriter.verify.walk.insn_classes import NOP, Kinds
 from tests.support.depth import DEEP
+from tests.verification.tables.test_ppc_rows import assembled
 
 CPUS = {"ppc": "7450", "ppc64": "970", "ppc64el": "power9"}
 NOP_WORD = bytes.fromhex("60000000")  # ori 0,0,0
@@ -157,3 +159,32 @@ def test_a_nop_that_a_function_begins_with_goes() -> None:
     start, new = done.edits[0].address, replace(loaded, data=done.data)
     assert loaded.read(start, 4) == NOP_WORD
     assert new.read(start, 8) == loaded.read(start + 4, 8)
+
+
+CALLING = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    mflr 0
+    bl g
+    nop
+    mtlr 0
+    blr
+    .cfi_endproc
+    .size f, .-f
+    .type g, @function
+g:  .cfi_startproc
+    li 3, 1
+    blr
+    .cfi_endproc
+    .size g, .-g
+"""
+
+
+def test_a_nop_behind_a_call_goes(tmp_path: Path) -> None:
+    """It was for a linker, which is done with the file."""
+    program = assembled(CALLING, tmp_path, "powerpc64le")
+    target = program.target
+    options = Options(("align",))
+    done = tune(program.image, target, target.cpus["power9"], options, lambda *_: None)
+    assert [(edit.routine, edit.gain) for edit in done.edits] == [("f", 1)]

@@ -50,7 +50,7 @@ class Made(SystemTables):
 
 
 class Tabled(Alpha):
-    """Alpha on a system with such tables."""
+    """Alpha on a system with such tables, or one that writes behind calls of its kernel."""
 
     def __init__(self, every: tuple[Held, ...], behind_calls: bool = False) -> None:
         self.tables, self.behind_calls = (
@@ -59,8 +59,12 @@ class Tabled(Alpha):
         )
 
     def keeps_nop(self, op: Op) -> bool:
-        """As linkers do for other machines."""
-        return self.behind_calls and op.flow.calls
+        """As on other machines."""
+        return op.flow.calls
+
+    def is_kernel(self, image: Memory) -> bool:
+        """What writes there is one."""
+        return self.behind_calls
 
 
 @pytest.fixture(scope="module")

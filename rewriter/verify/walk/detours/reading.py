@@ -129,7 +129,7 @@ class _Reader:
         self.nop = self._nop()
         self._read = set[int]()
         target = self.program.target
-        idle = nops(self.new, target.is_nop, target.keeps_nop, (), {self.nop})
+        idle = nops(self.new, target.is_nop, self.program.keeps_nop, (), {self.nop})
         self.proved: dict[tuple[Insn, Insn, bool], Insn | None] = {}
         for function in functions:
             found = list(detours(self.new, function, idle))
