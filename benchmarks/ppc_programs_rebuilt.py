@@ -10,8 +10,8 @@ instructions of the program itself built for POWER8, of these the parts that are
 rebuilt, and how much of what the rebuild gains is recovered.  Then what bounds the rest, in
 thousandths of all: by kind of instruction what the rebuild and the retuned program execute more
 or less, where either does by a thousandth, and how much is recovered of what is no matter of r2,
-which code that may be called from another file must save and make; and by mnemonic what each
-executes fewer and more.
+which code that may be called from another file must save and make, and how much of r2's loads and
+saves nobody needs (`benchmarks/toc_bound.py`); and by mnemonic what each executes fewer and more.
 Exit status 1 where less than half is recovered, or a retuned program executes more.
 """
 
@@ -27,11 +27,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import targets
+from benchmarks.toc_bound import needless
 from benchmarks.whole_programs import retuned
 from fixtures import upstream
 from fixtures.inputs import Missing, find
 from fixtures.ppc_builds import BUILDS, built
 from fixtures.ppc_counts import counted
+from rewriter.analysis.program import Program, analyse
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.table import Table
 from rewriter.elf.image import load
@@ -131,9 +133,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program printed, and what it executed itself, by mnemonic and by kind."""
+    """What a program printed, and what it executed itself, by offset, by mnemonic and by kind."""
 
+    program: Path
     printed: bytes
+    counts: Mapping[int, int]
     executed: Counter[str]
     kinds: Counter[str]
 
@@ -174,7 +178,7 @@ def ran(program: Path, task: Task, cpu: str) -> Ran:
         assert insn is not None, "what is executed is an instruction"
         executed[insn.name] += count
         kinds[_kind(insn, listing.table)] += count
-    return Ran(printed, executed, kinds)
+    return Ran(program, printed, counts, executed, kinds)
 
 
 _TOC = "r2 saved, loaded, made"
@@ -242,6 +246,15 @@ def _by_kind(found: tuple[Ran, Ran, Ran]) -> Iterator[str]:
     here, there = (all_ - one.total() - (old[_TOC] - one[_TOC]) for one in (new, rebuilt))
     share = f"{here / there:.3f} is recovered" if there > 0 else "the rebuild gains nothing"
     yield f"    without {_TOC}: {share}"
+    idle = 1000 * needless(_analysed(found[1].program), found[1].counts) / all_
+    yield f"    r2 loaded and saved for nobody: {idle:.2f} in what is retuned"
+
+
+def _analysed(path: Path) -> Program:
+    image = load(path)
+    target = targets.of(image).sequential
+    assert target is not None
+    return analyse(image, target)
 
 
 def enough(found: tuple[Ran, Ran, Ran]) -> bool:

@@ -42,6 +42,7 @@ from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.cmov import Cmov
 from passes.combine import Combine
+from passes.combining.choose import Choose
 from passes.combining.prefix import Prefix
 from passes.dead import Dead
 from passes.flush import Flush
@@ -80,6 +81,8 @@ ORDER: tuple[OwnPass, ...] = (
     # room for it.
     Flush(),
     Cmov(),
+    # On branches that all above have left alone; the layout closes up behind it.
+    Choose(),
     # In code as all have left it, but for what they inserted, which it does not pass.
     Sink(),
     # What goes is in nobody's way; before the layouts, which close up.

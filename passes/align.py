@@ -55,7 +55,8 @@ class Code:
     of their addresses (`reordered`).  `fixed` are addresses that must stay; `loops` are heads of
     loops of at most `LONGEST_LOOP`, and `targets` all addresses that branches go to.  `aside` are
     those of instructions where control seldom comes, and no loop is made by a way back from there.
-    `branches` say which way conditional branches went, where that was counted.
+    `branches` say which way conditional branches went, where that was counted.  `closed` are
+    addresses whose instruction went and that some way did not pass: no nop stays there.
     """
 
     function: Function
@@ -65,6 +66,7 @@ class Code:
     targets: Collection[int]
     aside: Collection[int] = frozenset()
     branches: Mapping[int, Direction] = field(default_factory=dict)
+    closed: Collection[int] = ()
 
     @cached_property
     def weights(self) -> Weights:
@@ -153,9 +155,13 @@ class Code:
 
     @cached_property
     def passed_now(self) -> Mapping[int, int]:
-        """The nops that control passes through where the instructions stand, by the number of the
-        one behind them; none where others stood before them."""
-        return {} if self.reordered else dict(self.passed(self.places))
+        """The nops that control passes through where the instructions stand, on each way to the
+        one behind them, by its number; none where others stood before them."""
+        found = {} if self.reordered else dict(self.passed(self.places))
+        for number in map(self.numbers, self.closed):
+            if number in found:
+                found[number] -= 1
+        return found
 
     def spare(self, number: int, spare: int, used: int) -> int:
         """The nops by which each way to an instruction that falls into the next one is shorter.
@@ -277,7 +283,9 @@ class _Gaps(Protocol):
 def _gaps(code: Code, cpu: Cpu) -> tuple[_Gaps, ...]:
     if cpu.placing is None:
         return (_ToBlocks(code, cpu),)
-    return tuple(_ToSectors(code, cpu.placing, nested) for nested in (True, False))
+    placing = cpu.placing
+    several = tuple(_ToSectors(code, placing, nested) for nested in (True, False))
+    return (*several, _ToSectors(code, placing, True, keeps=True))
 
 
 @dataclass(frozen=True)
@@ -375,12 +383,13 @@ class _ToSectors:
 
     Nops that control passes through stand before a head, or where a way joins that leads to it,
     where as many are gone from every way to them: a compiler has placed the loops that it knew to
-    pay, and no way gets longer.
+    pay, and no way gets longer.  One that `keeps` puts on a boundary what was put there before.
     """
 
     code: Code
     placing: Placing
     nested: bool
+    keeps: bool = False
 
     @property
     def boundary(self) -> int:
@@ -432,9 +441,7 @@ class _ToSectors:
         """
         code, sector = self.code, self.placing.sector.value
         passed = code.falls_in(number)
-        stays = is_loop and code.places[number] % self.boundary == 0
-        led_to = self._led_to(number) if passed and not stays else None
-        head = number if led_to is None and (is_loop or not passed) else led_to
+        head = self._head(number, is_loop)
         if head is None or (passed and not self.nested and code.inside(head)):
             return 0
         there, length = at + code.size * (head - number), code.length(head)
@@ -443,6 +450,15 @@ class _ToSectors:
         most = spare * code.size if passed else sector
         fit = (room for room in ((-there % sector,) if crosses else ()) + (gap,) if room <= most)
         return next(fit, 0)
+
+    def _head(self, number: int, is_loop: bool) -> int | None:
+        """The number of what is to stand at a good place, this one or one behind; None if none."""
+        code, passed = self.code, self.code.falls_in(number)
+        stood = code.places[number] % self.boundary == 0
+        if self.keeps:
+            return number if stood and (not passed or number in code.passed_now) else None
+        led_to = self._led_to(number) if passed and not (is_loop and stood) else None
+        return number if led_to is None and (is_loop or not passed) else led_to
 
     def _led_to(self, number: int) -> int | None:
         """The first branch target behind an instruction, where control falls into it and it is the

@@ -34,7 +34,8 @@ class Insertion:
     of nops; `behind` those that come right behind the instruction at another address, and `tail`
     those that come behind the function's last, from `tail_place` on.  `moved` are instructions that
     go right behind the one at another address: each with its own address, and that.  `gone` are the
-    addresses of others that go with the one here.
+    addresses of others that go with the one here; what `closes_up` needs a new layout that leaves
+    nothing in their places, which not every way to what is behind them passed.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Insertion:
     tail: tuple[Insn, ...] = ()
     moved: tuple[tuple[int, Insn, int], ...] = ()
     gone: tuple[int, ...] = ()
+    closes_up: bool = False
 
     @property
     def added(self) -> dict[int, tuple[Insn, ...]]:
@@ -107,7 +109,8 @@ class Inserted:
     `slots` are the function's, `added` what stands right behind the instruction at an address;
     `done` has each edit's id with what was at its address before, `elsewhere` with the addresses
     of nops that it took, `needing` with those behind which something was added, `gone` with what
-    else an earlier pass had left at addresses whose instruction went (nothing where none had).
+    else an earlier pass had left at addresses whose instruction went (nothing where none had);
+    `closing` are those that need a layout in which nothing stays there.
     """
 
     slots: dict[int, Insn | None]
@@ -116,6 +119,7 @@ class Inserted:
     elsewhere: dict[str, tuple[int, ...]] = field(default_factory=dict)
     needing: dict[str, tuple[int, ...]] = field(default_factory=dict)
     gone: dict[str, dict[int, tuple[Insn, ...]]] = field(default_factory=dict)
+    closing: set[str] = field(default_factory=set)
 
     def put(self, edit: str, insertion: Insertion, before: Insn | None) -> None:
         """An insertion, where `before` was."""
@@ -125,9 +129,17 @@ class Inserted:
         self.elsewhere[edit] = tuple(address for address, _ in insertion.elsewhere)
         others = {address for address, _, _ in insertion.moved} - {insertion.address}
         self.gone[edit] = {at: self._emptied(at) for at in (*sorted(others), *insertion.gone)}
-        if added := insertion.added:
+        added = insertion.added
+        if added or insertion.closes_up:
             self.added |= added
             self.needing[edit] = tuple(added)
+        if insertion.closes_up:
+            self.closing.add(edit)
+
+    @property
+    def closed(self) -> frozenset[int]:
+        """The addresses where nothing may stay."""
+        return frozenset(address for edit in self.closing for address in self.gone[edit])
 
     def within(self, places: range) -> bool:
         """Whether something was added behind one of some addresses."""
@@ -146,6 +158,7 @@ class Inserted:
         """Edits of these ids are not made after all."""
         for edit in gone:
             address, before = self.done.pop(edit)
+            self.closing.discard(edit)
             self.slots[address] = before
             for place in self.needing.pop(edit, ()):
                 del self.added[place]

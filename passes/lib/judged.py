@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,6 +19,8 @@ _LONGEST = 16
 """Instructions of a loop whose passes are timed: where a longer one begins matters little."""
 _PASSES = 8
 """So often a loop is gone through for each time that it is entered."""
+_DEEPEST = 3
+"""Loops around that count: more ways back than that are a switch's in one loop, and no nest."""
 _INSIDE = (Flow.NEXT, Flow.BRANCH)
 """What a timed loop is made of; a branch in it falls through."""
 
@@ -141,5 +142,5 @@ def _lost(code: Code, places: Sequence[int], boundary: int) -> int:
 
 def _often(code: Code, number: int, before: int) -> int:
     """How often what stands at a number, and behind another, is executed, by the loops around."""
-    inside = [first <= before and number <= last for first, last in code.loops_around]
-    return math.prod([_PASSES] * sum(inside))
+    heads = {first for first, last in code.loops_around if first <= before and number <= last}
+    return int(_PASSES ** min(len(heads), _DEEPEST))

@@ -67,10 +67,11 @@ def move(
     judge: Judge,
     branches: Mapping[int, Direction],
     inverting: Inverting | None = None,
+    closed: Collection[int] = (),
 ) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay.
 
-    With `inverting` its blocks may change places.
+    With `inverting` its blocks may change places.  Nothing may stay in places that are `closed`.
     """
     program = nops.program
     entries = program.target.entries(program.listing, function)
@@ -83,7 +84,7 @@ def move(
         program.target.moved(items, function, shared, int, pads)
         return None  # nothing can slide; what must stay was said
     code = _code(program, function, (entries, held), items, _aside(program, slots, added))
-    code = replace(code, branches=branches)
+    code = replace(code, branches=branches, closed=closed)
     moving = _Moving(nops, code, align, cpu, carried, slots.keys() | added.keys())
     if inverting is not None and not added and not code.aside:
         moved = moving.in_order(inverting)

@@ -6,16 +6,19 @@ tables as code reads in order of address, and each further one what was found on
 one before, until nothing new comes.  A table is as long as the bounds say only if control cannot
 come to the jump but past one; a jump through a pointer is a call in tail position only if the
 pointer comes from memory and the stack pointer is back.  Where that cannot be seen it may do
-either: call, or go to a label of its function that data holds.  What does not hold is not
-understood, and its function is left alone.
+either: call, or go to a label of its function that data holds; it does not call where unwinders
+find a frame that its block does not give back.  What does not hold is not understood, and its
+function is left alone.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+import numpy as np
 
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.heights import Heights
@@ -23,8 +26,11 @@ from rewriter.analysis.reaching import Reaching
 from rewriter.analysis.relations import LinearEffects
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function, JumpTable, Origin, TableRead
+from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.protocol import Memory, References, Sequential
+from rewriter.elf.unwind.entries import Fde
+from rewriter.elf.unwind.rows import rows
 
 _ROUNDS = 6
 """Graphs that are looked at until what is found is all: real files need two or three."""
@@ -37,15 +43,17 @@ def followed(
     target: Sequential,
     references: References,
     named: Collection[int],
+    frames: Mapping[int, Fde],
 ) -> tuple[References, Graph]:
     """The references with every computed jump settled, and the graph by them.
 
-    `pruned` takes out the labels that no path makes; `named` are addresses in text that data holds.
+    `pruned` takes out the labels that no path makes; `named` are addresses in text that data holds,
+    `frames` unwind entries by their start.
     """
     assumed, names = references, frozenset(named)
 
     def settled(graph: Graph) -> References:
-        return _Settle(graph, memory, target, pruned(graph, references), names).run()
+        return _Settle(graph, memory, target, pruned(graph, references), names, frames).run()
 
     for _ in range(_ROUNDS):
         functions, found = _round(graph_of, settled, assumed)
@@ -165,6 +173,7 @@ class _Settle:
     target: Sequential
     references: References
     named: frozenset[int]
+    frames: Mapping[int, Fde]
     _reads: dict[int, list[TableRead]] = field(default_factory=dict)
     _spills: dict[int, list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
 
@@ -189,7 +198,7 @@ class _Settle:
             found = self._switch(jump) if self._reads[jump] else self._pointer(jump)
             if found is None and not self._reads[jump]:
                 found = self._either(jump)
-                leaving.update(() if found is None else (jump,))
+                leaving.update(() if found is None or self._has_frame(jump) else (jump,))
             if found is None:
                 unresolved.add(jump)
             elif found.targets:
@@ -333,6 +342,24 @@ class _Settle:
         stored = set(self._origins(register, jump, frozenset())) == {Origin.MEMORY}
         held = stored and self.references.labels.isdisjoint(labels)
         return self._anywhere(jump, labels) if held and labels else None
+
+    def _has_frame(self, jump: int) -> bool:
+        """Whether unwinders find a frame at a jump, and its block leaves the stack pointer alone.
+
+        With a frame of its own on the stack a function does not call another for the last time.
+        """
+        frame = self.frames.get(self._owner(jump).start)
+        if frame is None:
+            return False
+        try:
+            described = rows(frame)
+        except BadInput:
+            return False
+        entered, here = described[0][1], [one for at, one in described if at <= jump][-1]
+        first = int(self.graph.first[self.graph.block_holding(jump)])
+        column, bit = divmod(self.target.stack, 64)
+        written = self.listing.defs[first : self.listing.index(jump), column] >> np.uint64(bit)
+        return here.cfa != entered.cfa and not np.any(written & np.uint64(1))
 
     @cached_property
     def _names(self) -> list[int]:

@@ -561,6 +561,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
             target.references(image, listing, functions, words), words=fixed_words(image, words)
         ),
         named,
+        {frame.start: frame for frame in frames},
     )
     held = (*held, *but_for_switches(named_by_words, references.tables))
     if TABLES not in assume:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from passes.align import Align
 from passes.cmov import Cmov
+from passes.combining.choose import Choose
 from passes.layout import ByProfile
 from passes.lib.judged import Judge
 from passes.lib.move import Moved, NoRoom, move
@@ -49,6 +50,8 @@ class Layout:
             work.without_room(function, "the function keeps its layout")
             return
         inserted = work.inserted.get(function)
+        if inserted is not None and inserted.added:
+            work.without_room(function, "something else was inserted, too", f"{Choose.name}:")
         try:
             moved = self._moved(function, inserted.added if inserted is not None else {})
             moved = self._for_hints(function, moved)
@@ -64,6 +67,8 @@ class Layout:
         if moved is not None and (moved.order is not None or (self.aligns and work.wants(edit))):
             work.moved[function] = moved
             work.edits.append(self._edit(moved, self._saved(function, moved)))
+        elif work.with_less(function, "what is behind would not close up", f"{Choose.name}:"):
+            self.run(function)
 
     def _inverting(self, function: Function) -> Inverting | None:
         """How branches are inverted, where blocks of a function may change places."""
@@ -83,7 +88,7 @@ class Layout:
         work.leave(name, "layout", function, function.start, str(reason))
 
     def _moved(self, function: Function, added: dict[int, tuple[Insn, ...]]) -> Moved | None:
-        work = self.work
+        work, inserted = self.work, self.work.inserted.get(function)
         if reason := work.described.stays(function):
             raise CannotMove(reason)
         slots, carried = work.slots.get(function, {}), work.carried.get(function, {})
@@ -98,6 +103,7 @@ class Layout:
             self._judge,
             work.branched,
             self._inverting(function),
+            frozenset() if inserted is None else inserted.closed,
         )
 
     @cached_property

@@ -96,6 +96,7 @@ class Alpha:
     bit_counting: BitCounting | None = idioms
     combining = None
     prefixing = None
+    choosing = None
     testing: Testing | None = idioms
     joining: Joining | None = idioms
     conditional_moves: ConditionalMoves | None = conditional

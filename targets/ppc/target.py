@@ -21,6 +21,7 @@ from rewriter.core.target.arena import NARROW, WIDE
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.idioms import (
     BitCounting,
+    Choosing,
     Combining,
     Comparing,
     Completing,
@@ -69,7 +70,7 @@ from targets.ppc.image import (
     pointers,
     switches,
 )
-from targets.ppc.isa import opposites, table
+from targets.ppc.isa import choices, opposites, table
 from targets.ppc.isa.comparisons import Comparisons
 from targets.ppc.isa.features import OLD, TM, baseline
 from targets.ppc.registers import CTR, FPR, LR, SP, THREAD, TOC, VRSAVE
@@ -90,13 +91,17 @@ class Ppc:
     fits = staticmethod(is_ppc)
     bundling = None
     cpus: Mapping[str, Cpu] = CPUS
-    needs: Mapping[str, frozenset[str]] = {"prefix": frozenset({Prefixes.NEEDS})}
+    needs: Mapping[str, frozenset[str]] = {
+        "prefix": frozenset({Prefixes.NEEDS}),
+        "choose": frozenset({"3.0"}),
+    }
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = None
     joining: Joining | None = None
     testing: Testing | None = None
     conditional_moves: ConditionalMoves | None = None
     inverting: Inverting | None = opposites
+    choosing: Choosing | None = choices
     completing: Completing | None = None
     shared_data: SharedPointer | None = None
     known_memory: KnownMemory | None = None

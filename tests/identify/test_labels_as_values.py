@@ -16,6 +16,7 @@ from rewriter.api.choose import target_of
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow
 from rewriter.elf.image import load
+from tests.verification.tables.test_ppc_rows import assembled
 
 ARCHITECTURES = ("alpha", "powerpc", "powerpc64", "powerpc64le")
 BUILDS = (("-fPIE", "-pie"), ("-fno-pie", "-no-pie"))
@@ -161,3 +162,61 @@ def test_a_number_is_an_address_only_where_addresses_are_fixed(
     named = program.graph.named[program.graph.block_at(place)]
     assert bool(named) == (build == BUILDS[1])
     assert (place in program.references.labels) == (build == BUILDS[1])
+
+
+FRAMED = """
+    .text
+    .globl run
+    .type run, @function
+run:
+    .cfi_startproc
+    mflr 0
+    std 0, 16(1)
+    stdu 1, -48(1)
+    {told}
+1:  bl other
+    lbz 5, 0(3)
+    ldx 12, 4, 5
+    mtctr 12
+    {given}
+    bctr
+2:  addi 1, 1, 48
+    .cfi_def_cfa_offset 0
+    ld 0, 16(1)
+    mtlr 0
+    blr
+    .cfi_endproc
+    .size run, .-run
+    .type other, @function
+other:
+    blr
+    .size other, .-other
+    .section .data.rel.ro, "aw"
+    .quad 1b, 2b
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "given", "leaves"),
+    [
+        (".cfi_def_cfa_offset 48", "nop", False),
+        (".cfi_def_cfa_offset 48", "addi 1, 1, 48", True),
+        ("nop", "nop", True),
+    ],
+    ids=("framed", "given back", "not told"),
+)
+def test_no_call_in_tail_position_has_a_frame(
+    told: str, given: str, leaves: bool, tmp_path: Path
+) -> None:
+    """Its own frame, by the unwind table, and nothing before the jump that gives it back.
+
+    Else what a call may read is live: the link register, which here comes from the call before.
+    """
+    program = assembled(FRAMED.format(told=told, given=given), tmp_path, "powerpc64le")
+    (function,) = (f for f in program.functions if f.name == "run")
+    assert not _reason(program)
+    (table,) = program.tables_of(function)
+    assert (table.jump in program.references.leaving) is leaves
+    link = program.target.table.register_names.index("lr")
+    behind = program.live_into(table.targets[0] + 4)
+    assert bool(behind >> link & 1) is leaves

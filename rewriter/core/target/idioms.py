@@ -205,6 +205,26 @@ class Prefixing(Protocol):
         ...
 
 
+class Choosing(Protocol):
+    """The capability `choosing`: instructions that choose one of two values by a test."""
+
+    @property
+    def NAMES(self) -> frozenset[str]:
+        """Their rows."""
+        ...
+
+    def chosen(self, branch: Insn, move: Insn) -> Insn | None:
+        """What does what a move does that a branch leads over; None where nothing does."""
+        ...
+
+    def as_branch(self, insn: Insn) -> tuple[Insn, Insn] | None:
+        """The branch to the next place, and the move behind it that it leads over.
+
+        None of what is no such instruction, or chooses something new.
+        """
+        ...
+
+
 class Testing(Protocol):
     """The capability `testing`: branches by the lowest bit of a register."""
 

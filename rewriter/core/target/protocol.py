@@ -25,6 +25,7 @@ from rewriter.core.target.emulation import Emulated
 from rewriter.core.target.ident import Ident
 from rewriter.core.target.idioms import (
     BitCounting,
+    Choosing,
     Combining,
     Comparing,
     Completing,
@@ -386,6 +387,11 @@ class Sequential(Target, Protocol):
     @property
     def prefixing(self) -> Prefixing | None:
         """Instructions of two words, with numbers that took two instructions."""
+        ...
+
+    @property
+    def choosing(self) -> Choosing | None:
+        """Instructions that choose one of two values by a test."""
         ...
 
     @property

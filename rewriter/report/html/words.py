@@ -53,6 +53,9 @@ LOOKS: Mapping[str, Look] = MappingProxyType({
         "Conditional moves that nearly always go one way become branches that are foreseen.",
         "#3d55c4", "#98a8f5",
     ),
+    "choose": Look(
+        "A branch over a move becomes an instruction that chooses.", "#2c6e8f", "#7fc3e3"
+    ),
     "sink": Look(
         "Results that only one way needs are computed on that way.", "#1f7a55", "#63d6a0"
     ),

@@ -2,6 +2,7 @@
 
 `table` here is the door.
 
+choices   A move that a branch leads over, and the instruction that is both
 comparisons  Comparisons of a register with a number, and branches that go by them
 control   Rows: branches, the condition register, traps
 decimal   Rows: decimal floating point

@@ -83,7 +83,7 @@ class Toy:
     name = "toy"
     bundling = emulated = boots = bit_counting = combining = testing = joining = hints = (
         resolving
-    ) = prefixing = None
+    ) = prefixing = choosing = None
     conditional_moves = inverting = completing = whole_lines = flushing = comparing = None
     shared_data = known_memory = None
     table = TABLE

@@ -39,6 +39,7 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.idioms import ConditionalMoves
 from rewriter.elf.unwind.entries import Fde
 from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.detours.choices import branches
 from rewriter.verify.walk.detours.meaning import instead, means
 from rewriter.verify.walk.detours.shapes import Detour, detours, key
 from rewriter.verify.walk.frames import one_frame
@@ -105,7 +106,10 @@ def read(
 
     `frames` are its unwind entries by where they start, `ways` its exception ranges.
     """
-    known = program.target.conditional_moves
+    choosing, known = program.target.choosing, program.target.conditional_moves
+    if choosing is not None:
+        new, more = branches(program, new, functions, choosing, prover)
+        return Detours(new, more=more)
     if known is None or not functions:
         return Detours(new)
     return _Reader(program, new, frames, ways, known, prover).read(functions)

@@ -1,0 +1,49 @@
+"""Instructions that choose, read as the branch over a move that they are.
+
+Where new code has one that the old code of the function does not have, it is read as a branch to
+the next instruction with a move behind it, at the same address, so that nothing can come between:
+
+    isel r3,r3,r4,lt        is      blt 1f; mr r3,r4; 1:
+
+What both mean is shown on terms; the walk compares what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.idioms import Choosing
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.detours.meaning import means
+
+More = Mapping[int, tuple[Insn, ...]]
+"""What a branch is besides, by its address."""
+
+
+def branches(
+    program: Program,
+    new: Listing,
+    functions: Collection[Function],
+    known: Choosing,
+    prover: Prover,
+) -> tuple[Listing, More]:
+    """The text of a new file with such branches, and the move behind each."""
+    names, table, words = known.NAMES, new.table, new.words.copy()
+    numbers = [number for number, op in enumerate(table.rows) if op.name in names]
+    choices, more = np.flatnonzero(np.isin(new.rows, numbers)), dict[int, tuple[Insn, ...]]()
+    for function in functions if len(choices) else ():
+        first, last = np.searchsorted(choices, new.span(function.start, function.end))
+        had = {*program.listing.words[slice(*program.listing.span(function.start, function.end))]}
+        for at in choices[first:last].tolist():
+            insn = new.insn(at)
+            found = None if insn is None or new.words[at] in had else known.as_branch(insn)
+            if insn is not None and found is not None and means(table, prover, *found, True, insn):
+                branch, move = found
+                words[at], more[int(new.addresses[at])] = table.encode(branch), (move,)
+    return (new.with_code(words), more) if more else (new, more)

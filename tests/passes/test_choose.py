@@ -1,0 +1,146 @@
+"""A branch over a move becomes an instruction that chooses: where, and what `verify` refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rewriter.analysis.program import Program
+from rewriter.core.code.program import Function
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
+from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
+
+HEAD = ".machine power9\n .text\n .p2align 5\n"
+
+
+def source(body: str, name: str = "f") -> str:
+    """A function that compares r3 with r4 and returns."""
+    return f"""
+    .globl {name}
+    .type {name}, @function
+{name}:
+    .cfi_startproc
+    cmpd 3, 4
+{body}
+    blr
+    .cfi_endproc
+    .size {name}, .-{name}
+    .p2align 5
+"""
+
+
+BODIES = {
+    "stays where the bit is set": ("blt 1f\n mr 3, 4\n1:", "isel r3,r3,r4,lt"),
+    "stays where it is not": ("bge 1f\n mr 3, 4\n1:", "isel r3,r4,r3,lt"),
+    "another field": ("cmpd 7, 3, 5\n bne 7, 1f\n mr 3, 4\n1:", "isel r3,r4,r3,4*cr7+eq"),
+    "zero": ("bne 1f\n li 3, 0\n1:", "isel r3,0,r3,eq"),
+    "zero by r0": ("beq 1f\n li 3, 0\n1:", None),  # RB is no zero, and r0 may be anything
+    "r0 where RA is zero": ("bne 1f\n mr 3, 0\n1:", None),
+    "r0 stays": ("beq 1f\n mr 0, 4\n1: mr 3, 0", None),
+    "another number": ("bne 1f\n li 3, 1\n1:", None),
+    "a sum": ("bne 1f\n addi 3, 4, 0\n addi 3, 3, 1\n1:", None),
+    "a count": ("mtctr 5\n bdnz 1f\n mr 3, 4\n1:", None),
+    "entered": ("beq 2f\n blt 1f\n2: mr 3, 4\n1:", None),
+    "there already": ("isel 3, 3, 4, 0\n blt 1f\n mr 3, 4\n1:", None),
+    "nothing closes up": (  # the head would leave its boundary, or the way around it gets a nop
+        "nop\n nop\n add 5, 3, 4\n sub 5, 5, 4\n mtctr 3\n beq 1f\n mr 3, 4\n"
+        "1: lbzu 5, 1(3)\n add 4, 4, 5\n bdnz 1b",
+        None,
+    ),
+}
+"""The code behind the comparison, and the instruction that comes; None where none does."""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    names = (f"f{number}" for number in range(len(BODIES)))
+    code = (source(body, name) for name, (body, _) in zip(names, BODIES.values(), strict=True))
+    return assembled(HEAD + "".join(code), tmp_path_factory.mktemp("all"), "powerpc64le")
+
+
+def _tuned(program: Program, cpu: str, *passes: str) -> Tuned:
+    target = program.target
+    return tune(program.image, target, target.cpus[cpu], Options(passes), lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def tuned(program: Program) -> Tuned:
+    return _tuned(program, "power9", "choose", "align")
+
+
+@pytest.mark.parametrize("which", BODIES)
+def test_what_becomes_a_choice(which: str, program: Program, tuned: Tuned) -> None:
+    """The road verifies what it writes: an edit that is there is right."""
+    wanted, function = BODIES[which][1], program.functions[[*BODIES].index(which)]
+    edits = [edit for edit in tuned.edits if edit.address in function]
+    assert [edit.new for edit in edits if edit.technique == "choose"] == [wanted] * bool(wanted)
+    if wanted is not None:
+        assert [edit.technique for edit in edits] == ["choose", "align"]
+        assert wanted in (texts := _texts(program, tuned, function))
+        assert texts[texts.index(wanted) + 1] != "nop"
+
+
+def _texts(program: Program, tuned: Tuned, function: Function) -> list[str]:
+    """The new code, as it is read from the file."""
+    listing = program.target.listing(replace(program.image, data=tuned.data))
+    insns = listing.insns(function.start, function.end)
+    return [listing.table.text(insn) for insn in insns if insn is not None]
+
+
+def test_the_reasons_for_what_stays(tuned: Tuned) -> None:
+    assert sorted(skip.reason for skip in tuned.skips if skip.technique == "choose") == [
+        "control comes to the move otherwise, too",
+        "the function has such a choice already",
+        "what is behind would not close up",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "passes"), [("power8", ("choose", "align")), ("power9", ("choose",))]
+)
+def test_it_takes_the_chip_and_a_layout(
+    cpu: str, passes: tuple[str, ...], program: Program
+) -> None:
+    """Without a new layout a nop would run where the branch led over the move."""
+    assert not [edit for edit in _tuned(program, cpu, *passes).edits if edit.technique == "choose"]
+
+
+# What the verifier says --------------------------------------------------------------------------
+
+OLD = "blt 1f\n mr 3, 4\n1: add 3, 3, 5"
+REFUSED = {
+    "right": ("isel 3, 3, 4, 0\n add 3, 3, 5\n nop", ""),
+    "with a nop": ("isel 3, 3, 4, 0\n nop\n add 3, 3, 5", ""),
+    "the other way": ("isel 3, 4, 3, 0\n add 3, 3, 5\n nop", "differs"),
+    "by another bit": ("isel 3, 3, 4, 1\n add 3, 3, 5\n nop", "differs"),
+    "another value": ("isel 3, 3, 6, 0\n add 3, 3, 5\n nop", "read that nothing keeps"),
+    "another register": ("isel 6, 6, 4, 0\n add 3, 3, 5\n nop", "differs"),
+    "of two others": ("isel 3, 5, 4, 0\n add 3, 3, 5\n nop", "goes on outside of the function"),
+    "one more": ("isel 3, 3, 4, 0\n isel 5, 5, 6, 0\n add 3, 3, 5", "transfer of control changed"),
+}
+"""New code for the old, and the finding."""
+
+
+def _said(tmp_path: Path, old: str, new: str) -> str:
+    programs = []
+    for name, body in (("old", old), ("new", new)):
+        (tmp_path / name).mkdir()
+        programs.append(assembled(HEAD + source(body), tmp_path / name, "powerpc64le"))
+    return said_of(programs[0], changed_text(programs[0], programs[1]))
+
+
+@pytest.mark.parametrize("which", REFUSED)
+def test_what_is_refused(which: str, tmp_path: Path) -> None:
+    new, wanted = REFUSED[which]
+    found = _said(tmp_path, OLD, new)
+    assert wanted in found if wanted else not found, found
+
+
+def test_control_that_comes_to_the_move_is_seen(tmp_path: Path) -> None:
+    """The choice would be made there by a bit that the other way does not know."""
+    old = "beq 2f\n cmpd 5, 6\n blt 1f\n2: mr 3, 4\n1: add 3, 3, 5"
+    new = "beq 2f\n cmpd 5, 6\n2: isel 3, 3, 4, 0\n add 3, 3, 5\n nop"
+    assert "read that nothing keeps" in _said(tmp_path, old, new)
