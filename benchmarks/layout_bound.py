@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,14 +83,20 @@ class Executed:
 
 def executed(program: Program, image: Image, text: bytes) -> Executed:
     """What the plugin wrote of a file, by the offsets from where its code begins."""
+    first = min(s.p_vaddr for s in image.segments if s.p_type == PT_LOAD) & -_PAGE
+    return Executed(program, *counts(program, text, first))
+
+
+def counts(program: Program, text: bytes, first: int) -> Numbers:
+    """What the plugin wrote, by the offsets from an address: executed, left elsewhere."""
     listing = program.listing
     found = np.zeros((2, len(listing)), dtype=np.int64)
     rows = np.array(text.split(), dtype=np.int64).reshape(-1, 4)
-    first = min(s.p_vaddr for s in image.segments if s.p_type == PT_LOAD) & -_PAGE
-    at = np.searchsorted(listing.addresses, (rows[:, 0] + first).astype(np.uint64))
+    addresses = rows[:, 0].astype(np.uint64) + np.uint64(first)
+    at = np.searchsorted(listing.addresses, addresses)
     here = at < len(listing)
     found[0, at[here]], found[1, at[here]] = rows[here, 1], rows[here, 3]
-    return Executed(program, found[0], found[1])
+    return found
 
 
 @dataclass(frozen=True)
@@ -136,13 +142,21 @@ def above(bound: Bound, after: Executed, ordered: Collection[int]) -> Mapping[st
 
     `ordered` are the starts of functions whose blocks changed places.
     """
-    found = dict.fromkeys((ORDERED, UNORDERED, STAYING), 0)
+    found = more_by_function(bound, after, ordered)
+    return {what: sum(more for _, more in functions) for what, functions in found.items()}
+
+
+def more_by_function(
+    bound: Bound, after: Executed, ordered: Collection[int]
+) -> Mapping[str, Sequence[tuple[Function, int]]]:
+    """The same of each function, those with most first."""
+    found: dict[str, list[tuple[Function, int]]] = {ORDERED: [], UNORDERED: [], STAYING: []}
     program = bound.run.program
     for function, fewer in bound.fewer.items():
         more = after.taken_in(function) - bound.run.taken_in(function) + fewer
         what = ORDERED if function.start in ordered else _left(program, function)
-        found[what] += more
-    return found
+        found[what].append((function, more))
+    return {what: sorted(of, key=lambda one: -one[1]) for what, of in found.items()}
 
 
 def _left(program: Program, function: Function) -> str:

@@ -51,7 +51,7 @@ def orders(
     code: Code,
     labels: Sequence[tuple[Hashable, Hashable]],
     pads: Collection[int],
-    locked: Collection[int],
+    joined: Collection[int],
     known: Inverting,
 ) -> Iterator[Arranged]:
     """Orders in which control goes on elsewhere less often than now, the best first.
@@ -59,21 +59,21 @@ def orders(
     `labels` say of each instruction how frames are found there, and where it throws to.  In the
     first order the sequence of the latter stays, in the others that of both; in the third nothing
     passes what stays, in the last one nothing leaves its run of one label.  `pads` are the
-    addresses of landing pads, `locked` those of what does not change.
+    addresses of landing pads, `joined` those behind which nothing else may come.
     """
     if not any(address in code.branches for address in code.places):
         return
     frames, ways = zip(*labels, strict=True)
     if len({*frames}) > 1:
-        yield from _fitting(Units(code, labels, pads, locked, ways), known)
-    yield from _fitting(Units(code, labels, pads, locked), known)
+        yield from _fitting(Units(code, labels, pads, joined, ways), known)
+    yield from _fitting(Units(code, labels, pads, joined), known)
     parts = [*accumulate(n in code.staying for n in range(len(code.items)))]
     apart = [*zip(labels, parts, strict=True)]
     if parts[-1] > 1:
-        yield from _fitting(Units(code, apart, pads, locked), known)
+        yield from _fitting(Units(code, apart, pads, joined), known)
     runs = [0, *accumulate(before != behind for before, behind in pairwise(apart))]
     if runs[-1]:
-        yield from _fitting(Units(code, runs, pads, locked), known)
+        yield from _fitting(Units(code, runs, pads, joined), known)
 
 
 def _fitting(units: Units, known: Inverting) -> Iterator[Arranged]:

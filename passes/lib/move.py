@@ -146,8 +146,8 @@ class _Moving:
         program, function = self.nops.program, self.code.function
         said = _Said.of(program, function)
         labels = [said.both(address) for address in self.code.places]
-        pads, locked = program.pads_of(function), program.locked_addresses
-        for one in orders(self.code, labels, pads, locked, inverting):
+        pads, joined = program.pads_of(function), _joined(program, self.code.items)
+        for one in orders(self.code, labels, pads, joined, inverting):
             changed, code = {*self.changed, *one.inverted}, one.code
             most = self._executed_now + max(-one.jumped, 0)
             for layout in self.align.layouts(code, self.cpu):
@@ -448,6 +448,17 @@ def _locked(program: Program, function: Function, items: Sequence[tuple[int, Ins
     locked = [(at, insn) for at, insn in items if at in program.locked_addresses]
     targets = {insn.target(address) for address, insn in locked}
     return {at for at, _ in locked} | {t for t in targets if t is not None and t in function}
+
+
+def _joined(program: Program, items: Sequence[tuple[int, Insn]]) -> frozenset[int]:
+    """Instructions that keep what stands behind them: data, such as a trap's, and what follows one
+    between load-locked and store-conditional."""
+    locked, data = program.locked_addresses, program.listing.table.data
+    return frozenset(
+        address
+        for (address, _), (_, behind) in pairwise(items)
+        if behind.op is data or address in locked
+    )
 
 
 def check_ways_in(program: Program, function: Function, entries: Collection[int]) -> None:

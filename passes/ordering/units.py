@@ -49,14 +49,14 @@ class Units:
     A unit is entered anywhere and left at its end only, but for calls: blocks that must stand
     behind one another are one.  `labels` say of each instruction what its place must keep: control
     may leave and enter a run of one label anywhere, but their sequence stays what it is, or that of
-    `kept`, where there are such: labels that may be the same where these differ.  `locked` are
-    addresses of what does not change.
+    `kept`, where there are such: labels that may be the same where these differ.  `joined` are
+    addresses behind which nothing else may come.
     """
 
     code: Code
     labels: Sequence[Hashable]
     pads: Collection[int]
-    locked: Collection[int] = frozenset()
+    joined: Collection[int] = frozenset()
     kept: Sequence[Hashable] | None = None
 
     @cached_property
@@ -88,7 +88,7 @@ class Units:
     def _may_part(self, last: int) -> bool:
         """Whether something else may come behind an instruction that ends a block."""
         flow = self.code.items[last][1].op.flow
-        if self.code.places[last] in self.locked or flow not in _OPEN:
+        if self.code.places[last] in self.joined or flow not in _OPEN:
             return False
         return flow in AWAY or self.labels[last] == self.labels[last + 1]
 

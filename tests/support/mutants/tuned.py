@@ -11,9 +11,11 @@ import targets
 from fixtures import inputs
 from fixtures.fuzz.counts import random_counts
 from fixtures.places import CHECKOUT, cache_dir
-from passes import ORDER
+from passes import ORDER, lacking
+from passes.lib.steps import Pass
 from passes.substitute import Substitute
 from rewriter.analysis.program import analyse
+from rewriter.core.target.protocol import Target
 from rewriter.elf.image import load
 
 OPTIONS = {"itanium2": ("--passes", "align,prefetch,schedule")}
@@ -46,10 +48,17 @@ def ordered(name: str, cpu: str, share: float = 0.2) -> Path:
         assert target.sequential is not None
         counts = random_counts(analyse(image, target.sequential), _SEED, share)
         profile.write_text(counts.written(), encoding="ascii")
-        passes = [one.name for one in ORDER if one.offered(target) and one.name != Substitute.name]
+        passes = [one.name for one in ORDER if _changes_code(one, target, cpu)]
         options = "--passes", ",".join(passes), "--profile", str(profile)
         inputs.write_aside(path, lambda aside: _patch(original, cpu, aside, *options))
     return path
+
+
+def _changes_code(one: Pass, target: Target, cpu: str) -> bool:
+    """Whether a pass does anything for a CPU but put routines into the place of others."""
+    assert target.sequential is not None
+    lacks = lacking(one, target, target.sequential.cpus[cpu])
+    return one.name != Substitute.name and one.offered(target) and not lacks
 
 
 def _patch(original: Path, cpu: str, out: Path, *options: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fixtures.fuzz.counts import random_counts
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import INLINE, UNKNOWN, Listing
 from rewriter.core.code.program import Function
@@ -17,6 +18,7 @@ from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import parse
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.identify.profiles import parse as read
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import Verdict, verify
@@ -129,6 +131,34 @@ def test_a_row_may_come_directly_behind_its_save(program: Program) -> None:
     ]
     assert [(insn.name, insn.operand("ra")) for insn in stores] == [("stq", S0)] * 2
     assert verify(program, replace(program.image, data=tuned.data), _quiet).ok
+
+
+WITH_BUG = ("vfs_read", "vfs_write")  # in whose midst the trap of BUG stands
+
+
+def test_data_behind_bug_stays_there_where_blocks_change_places(program: Program) -> None:
+    """The line and the file's name go with the trap, which `tune` has verified; another name is
+    refused."""
+    tuned = _in_another_order(program, WITH_BUG)
+    assert [edit.routine for edit in tuned.edits] == list(WITH_BUG)
+    assert not any("not verified" in skip.reason for skip in tuned.skips)
+    image = replace(program.image, data=tuned.data)
+    after = program.target.listing(image)
+    moved = np.flatnonzero((after.rows == INLINE) & (program.listing.rows != INLINE))
+    assert len(moved)
+    changed, last = bytearray(tuned.data), int(after.addresses[moved[-1]])
+    changed[image.offset_of(last)] ^= 1
+    found = verify(program, replace(image, data=with_old_identity(program.image, changed)), _quiet)
+    assert not found.ok
+
+
+def _in_another_order(program: Program, names: tuple[str, ...]) -> Tuned:
+    """Functions in the order of counts that nobody counted."""
+    some = [function for function in program.functions if function.name in names]
+    counts = random_counts(program, "bug", functions=some)
+    profile = read(counts.written().encode(), "counts", program.image)
+    options, cpu = Options(passes=("layout",), funcs=names), program.target.cpus["ev67"]
+    return tune(program.image, program.target, cpu, options, _quiet, profile, 1, program)
 
 
 def test_one_access_takes_the_entries_of_several(program: Program, tuned: Tuned) -> None:
