@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.booted import low_and_high, observed
 from benchmarks.whole_programs import retuned
 from fixtures import initramfs, programs
 from fixtures.inputs import Missing, find
-from fixtures.programs import plugin_path
 from fixtures.rebuilt import rebuilt_libc
 from passes.streams.accesses import streams
 from passes.streams.bodies import body_of, of_one_block
@@ -38,19 +37,14 @@ from rewriter.analysis.program import analyse
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.difftest.boot.kernel import Kernel, kernel
-from rewriter.difftest.boot.machine import Ending, Setup, boot
-from rewriter.difftest.executed import Observer
 from rewriter.elf.image import Image, load
 from targets.alpha import Alpha
-from targets.alpha.boots import BOOTS
 from targets.alpha.idioms import is_hint
 
 ALPHA = Alpha()
 WORD, BLOCK = 4, 16  # bytes of an instruction, and of a fetch block (21264)
 NARROW = frozenset(f"{what}{size}" for what in ("ext", "msk") for size in ("bl", "wl", "wh"))
 """Instructions that take a byte or word out of a quadword, or make room for one in it."""
-
-_LIMIT = 900.0  # seconds of a boot
 
 Numbers = NDArray[np.int64]
 
@@ -169,30 +163,17 @@ def of_program(name: str, library: Path, cpu: str, within: Text) -> Points:
 def of_boot(path: Path, cpu: str) -> Points:
     """The points of one boot of a kernel with the test's initial file system."""
     booted = kernel(path.read_bytes(), path.name)
-    low, high = low_and_high(booted)
+    low, high = low_and_high(booted.image)
     within = text(booted.image, low, (high - low) // WORD)
-    return within.points(executed_in_boot(booted, path, cpu))
+    return within.points(executed_in_boot(booted, cpu))
 
 
-def low_and_high(booted: Kernel) -> tuple[int, int]:
-    """Where a kernel's code begins and ends."""
-    ranges = booted.image.executable_ranges()
-    return min(start for start, _ in ranges), max(end for _, end in ranges)
-
-
-def executed_in_boot(booted: Kernel, path: Path, cpu: str) -> Executed:
+def executed_in_boot(booted: Kernel, cpu: str) -> Executed:
     """What a boot of a kernel with the test's initial file system executes of its code."""
-    low, high = low_and_high(booted)
-    setup = Setup(
-        BOOTS.machine, BOOTS.memory, BOOTS.parameters, initramfs.build().read_bytes(), cpu
-    )
-    with tempfile.TemporaryDirectory() as name:
-        out, plugin = Path(name) / "transfers", plugin_path("transfers")
-        told = f"{plugin},out={out},text={low:#x}-{high:#x}"
-        done = boot(booted, BOOTS, setup, Observer(plugin, told), _LIMIT, Path(name))
-        if done.ending is not Ending.OFF:
-            raise RuntimeError(f"{path.name} {done.account}")
-        return Executed.parse(out.read_bytes(), (high - low) // WORD)
+    low, high = low_and_high(booted.image)
+    text = {"text": f"{low:#x}-{high:#x}"}
+    _, found = observed(booted, cpu, initramfs.build(), "transfers", text)
+    return Executed.parse(found, (high - low) // WORD)
 
 
 def table(what: str, found: Mapping[str, Points]) -> Iterator[str]:

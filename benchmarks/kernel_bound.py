@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.gorton import ALPHA, NARROW, WORD, Numbers, executed_in_boot, low_and_high
+from benchmarks.booted import low_and_high
+from benchmarks.gorton import ALPHA, NARROW, WORD, Numbers, executed_in_boot
 from benchmarks.sites import fills
 from benchmarks.whole_programs import retuned
 from fixtures.inputs import Missing, find
@@ -99,10 +100,10 @@ def _moves(listing: Listing) -> frozenset[str]:
 def booted(path: Path, cpu: str) -> Boot:
     """One boot of a kernel."""
     one = kernel(path.read_bytes(), path.name)
-    program, (low, _) = analyse(one.image, ALPHA), low_and_high(one)
+    program, (low, _) = analyse(one.image, ALPHA), low_and_high(one.image)
     listing = program.listing
     at = (listing.addresses - np.uint64(low)).astype(np.int64) // WORD
-    times = executed_in_boot(one, path, cpu).counts[0][at]
+    times = executed_in_boot(one, cpu).counts[0][at]
     times[_waits(one, listing)] = 0
     return Boot(listing, times, np.asarray(program.nops, dtype=np.bool_), _filling(program, times))
 

@@ -45,6 +45,7 @@ from rewriter.elf.manifest import detach
 from rewriter.identify.profiles.directions import BRANCH, parse
 
 RETUNE = Path(sys.executable).with_name("retune")
+_MORE = 100  # times as often as it is marked each operation is done for a profile
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         original, guest = find(given.kernel), GUESTS[KERNELS[given.kernel]]
-        profile = given.profile or profile_of(original, operations.build(guest))
+        profile = given.profile or profile_of(original, operations.build(guest, _MORE))
         made = Retuned(original, given.cpu, tuple(given.passes.split(",")))
         paths = (original, made.without(), made.by(profile))
         reverted(original, paths[-1])

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,18 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import targets
+from benchmarks.booted import low_and_high, observed
 from fixtures import initramfs
 from fixtures.guests import GUESTS
 from fixtures.inputs import find
-from fixtures.programs import plugin_path
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.dataflow import written
 from rewriter.core.code.program import Function
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Tuned, suited
 from rewriter.difftest.boot.kernel import kernel
-from rewriter.difftest.boot.machine import Ending, Setup, boot
-from rewriter.difftest.executed import Observer
 from rewriter.elf import image
 from rewriter.elf.image import Image
 from rewriter.verify.routines.pieces import insns_of
@@ -44,7 +41,6 @@ from rewriter.verify.routines.replaceable import symbols_of
 from targets.ppc.idioms import address, linear
 
 _GUESTS = {32: "ppc", 64: "ppc64el"}
-_LIMIT = 1800.0  # seconds
 _WORD = 4  # bytes of an instruction
 
 Counts = NDArray[np.int64]
@@ -53,22 +49,11 @@ Counts = NDArray[np.int64]
 
 def counted(found: Image, cpu: str) -> tuple[int, NDArray[np.uint64]]:
     """Where the text begins, and how often each of its words was executed in a boot."""
-    boots = targets.of(found).boots
-    assert boots is not None
-    low = min(start for start, _ in found.executable_ranges())
-    high = max(end for _, end in found.executable_ranges())
-    initrd = initramfs.build(GUESTS[_GUESTS[found.bits]]).read_bytes()
-    machine = boots.machines.get(cpu, boots.machine)
-    setup = Setup(machine, boots.memory, boots.parameters, initrd, boots.cpus[cpu])
-    library = plugin_path("word_counts")
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "counts"
-        told = f"{library},out={out},low={low:#x},high={high:#x}"
-        booted = kernel(found.data, found.name)
-        done = boot(booted, boots, setup, Observer(library, told), _LIMIT, Path(folder))
-        if done.ending is not Ending.OFF:
-            raise SystemExit(f"{found.name} {done.account}")
-        return low, np.fromfile(out, dtype=np.uint64)[:-1]
+    low, high = low_and_high(found)
+    initrd = initramfs.build(GUESTS[_GUESTS[found.bits]])
+    wishes = {"low": f"{low:#x}", "high": f"{high:#x}"}
+    _, counts = observed(kernel(found.data, found.name), cpu, initrd, "word_counts", wishes)
+    return low, np.frombuffer(counts, dtype=np.uint64)[:-1]
 
 
 def classes(program: Program, counts: Counts, cpu: Cpu) -> tuple[Counter[str], Counter[str]]:
