@@ -1,7 +1,7 @@
 """How often control goes on elsewhere in programs, before and after `layout`, and at best.
 
     python benchmarks/layout.py [--library alpha-libc] [--cpu ev67] [--profile FILE] [--halves]
-                                [--made-with PROGRAM]... [--passes LIST] [PROGRAM...]
+                                [--made-with PROGRAM]... [--passes LIST] [--why N] [PROGRAM...]
 
 The library is retuned for the CPU without a profile, as `retune patch` does it by itself, and with
 one; by the passes of a list alone where that is given, and before by those but `layout`.  Programs
@@ -9,15 +9,17 @@ of `fixtures/programs.py` that the profile was not made with run on both, and mu
 The profile is FILE, or that of Debian's Alpha libc which comes with retune (its branches are those
 of programs whose names do not begin with bench, and of none of those that do one kind of work);
 with those --made-with some programs, each of which counts as much as all of FILE.  With --halves
-each half of the programs is measured with a profile made with the other half, too.
+each half of the programs is measured with a profile made with the other half, too.  With --why N
+the N functions that have most above the best order follow each line, and why they keep theirs.
 
 A line for each program: direct branches and jumps taken in the library for each 1,000 instructions
 that are executed there, before and after; their quotient; the quotient at best, if the functions of
 the file before stood in chains made of this very run, with room and unwind rows for any order; what
 the file has above that, in functions in another order, in those that could move and did not, and in
-those that may not; the quotient of executed instructions; and how often a line of the library was
-fetched that was not in the CPU's instruction cache, before and after.  Counted by our plugins
-`fixtures/transfers.c` and `fixtures/fetched.c`.
+those that may not; the quotient of executed instructions; how often a line of the library was
+fetched that was not in the CPU's instruction cache, before and after; and the quotient of modelled
+cycles, of a sample (`benchmarks/layout_cycles.py`).  Counted by our plugins `fixtures/transfers.c`,
+`fixtures/fetched.c` and `fixtures/trace.c`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import argparse
 import hashlib
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +43,8 @@ from benchmarks.layout_bound import (
     above,
     executed,
 )
+from benchmarks.layout_cycles import Timed, every, timed, told
+from benchmarks.layout_reasons import Reasons
 from benchmarks.whole_programs import retuned
 from fixtures import programs
 from fixtures.inputs import Missing, cache_dir, find, write_aside
@@ -65,8 +69,11 @@ from tests.support.mutants.tuned import state
 
 HEAD = (
     "program", "executed", "before", "after", "quotient", "at best", ORDERED, UNORDERED, STAYING,
-    "executed instructions", "lines missed",
+    "executed instructions", "lines missed", "modelled cycles",
 )  # fmt: skip
+SAID = "said.json"
+"""The name of the document beside a library in which a patch said what it did."""
+
 _TIME = 900.0  # seconds of a run
 
 
@@ -99,8 +106,9 @@ class Retuned:
 
         def make(aside: Path) -> None:
             retune = Path(sys.executable).with_name("retune")
-            command = (retune, "patch", original, "--cpu", self.cpu, *options, "-o", aside)
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            command = (retune, "patch", original, "--cpu", self.cpu, *options, "--json")
+            with path.with_name(SAID).open("wb") as said:
+                subprocess.run((*command, "-o", aside), check=True, stdout=said)
 
         return path if path.is_file() else write_aside(path, make)
 
@@ -127,8 +135,8 @@ def written(profiles: Sequence[Directions]) -> Path:
     return path
 
 
-def lines(files: Sequence[Path], cpu: Cpu, names: Sequence[str]) -> Iterator[str]:
-    """The rows of some programs, as lines of Markdown."""
+def lines(files: Sequence[Path], cpu: Cpu, names: Sequence[str], why: int = 0) -> Iterator[str]:
+    """The rows of some programs, as lines of Markdown; behind each, so many functions with why."""
     images = [load(path) for path in files]
     both = [(analyse(image, sequential_of(image)), image) for image in images]
     edits = detach(images[1].data)[1].edits
@@ -141,14 +149,37 @@ def lines(files: Sequence[Path], cpu: Cpu, names: Sequence[str]) -> Iterator[str
             for path, (program, image) in zip(files, both, strict=True)
         )
         misses = [missed(name, path, cpu) for path in files]
-        yield row(name, before, after, Bound(before, cpu), ordered, misses)
+        share = every(before.total)
+        cycles = (
+            timing(name, path, image, cpu, share) for path, image in zip(files, images, strict=True)
+        )
+        bound = Bound(before, cpu)
+        yield row(name, before, after, bound, ordered, misses, told(*cycles))
+        yield from reasons(files[1], bound, after, why)
+
+
+def reasons(path: Path, bound: Bound, after: Executed, most: int) -> Iterator[str]:
+    """The functions of an output with most above a bound, and why."""
+    if most:
+        yield from Reasons.read(path.with_name(SAID)).lines(bound, after, most)
 
 
 def missed(name: str, path: Path, cpu: Cpu) -> int:
     """How many lines of a library are not in the instruction cache when they are fetched."""
+    said = programs.observed("fetched", name, path, cpu.name, _TIME, (), cache_sizes(cpu))
+    return int(said.split()[1])
+
+
+def timing(name: str, path: Path, image: Image, cpu: Cpu, share: int) -> Timed:
+    """What one in so many ways of a program through a library takes."""
+    said = programs.observed("trace", name, path, cpu.name, _TIME, (), {"every": share})
+    return timed([said], image, sequential_of(image), cpu)
+
+
+def cache_sizes(cpu: Cpu) -> Mapping[str, int]:
+    """What the plugin is told of a CPU's instruction cache."""
     cache = instruction_cache(cpu)
-    sizes = {name: getattr(cache, name).value for name in ("size", "ways", "line")}
-    return int(programs.observed("fetched", name, path, cpu.name, _TIME, (), sizes).split()[1])
+    return {name: getattr(cache, name).value for name in ("size", "ways", "line")}
 
 
 def instruction_cache(cpu: Cpu) -> Cache:
@@ -165,6 +196,7 @@ def row(
     bound: Bound,
     ordered: Collection[int],
     misses: Sequence[int],
+    cycles: str = "",
 ) -> str:
     """One program's line."""
     more = above(bound, after, ordered)
@@ -172,7 +204,7 @@ def row(
         name, f"{before.total:,}", f"{before.often:.1f}", f"{after.often:.1f}",
         f"{after.often / before.often:.3f}", f"{bound.taken / before.taken:.3f}",
         *(f"{more[what] / before.taken:.3f}" for what in (ORDERED, UNORDERED, STAYING)),
-        f"{after.total / before.total:.4f}", " ".join(f"{many:,}" for many in misses),
+        f"{after.total / before.total:.4f}", " ".join(f"{many:,}" for many in misses), cycles,
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
@@ -203,6 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--passes", default="", metavar="LIST")
     parser.add_argument("programs", nargs="*", default=[*programs.WORK, *programs.BENCH])
     parser.add_argument("--halves", action="store_true")
+    parser.add_argument("--why", type=int, default=0, metavar="N")
     given = parser.parse_args(arguments)
     try:
         path = find(given.library)
@@ -214,7 +247,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"| {' | '.join(HEAD)} |\n|" + "---|" * len(HEAD))
         for names, others in groups(given.programs, given.halves):
             counted = [*read, *counted_with(path, [*given.made_with, *others], given.cpu)]
-            for line in lines((made.without(), made.by(written(counted))), cpu, names):
+            files = made.without(), made.by(written(counted))
+            for line in lines(files, cpu, names, given.why):
                 print(line, flush=True)
     except Missing as missing:
         print(missing, file=sys.stderr)

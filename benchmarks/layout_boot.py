@@ -9,10 +9,10 @@ for one operation at a time (`fixtures/operations.py`).  Measured is another boo
 initial file system (`fixtures/initramfs.py`): both start alike, and then run different programs.
 Both consoles must be the original's, and `retune revert` must give the original back.
 
-Printed is a line as by `benchmarks/layout.py`, of the kernel's code without functions that only
-wait, and which part of it is executed in code that the profile's boot did not come to; then the
-functions with most transfers above the bound, `--most` of each kind.  The kernel has the
-instruction cache to itself.
+Printed is a line as by `benchmarks/layout.py`, without cycles, of the kernel's code but for
+functions that only wait, and which part of it is executed in code that the profile's boot did not
+come to; then the functions with most transfers above the bound, `--most` of each kind.  The kernel
+has the instruction cache to itself.
 """
 
 from __future__ import annotations

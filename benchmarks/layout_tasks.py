@@ -1,12 +1,12 @@
 """How often control goes on elsewhere in a distribution's libraries, before and after `layout`.
 
-    python benchmarks/layout_tasks.py [--cpu power9] [--file PATH] [--made-with TASK] [TASK...]
+    python benchmarks/layout_tasks.py [--cpu power9] [--file PATH] [--made-with TASK] [--why N]
+                                      [TASK...]
 
 A file of Debian's packages for little-endian PowerPC64 (`fixtures/archive`) is retuned by `align`
 without a profile, and by `layout` and `align` with one: of the tasks --made-with.  Other tasks run
 on both, in a root of which only that file differs, and must do the same; some are of
-`fixtures/archive/others`.  Printed is a line for each, as by `benchmarks/layout.py`, but nothing of
-the instruction cache.
+`fixtures/archive/others`.  Printed is a line for each, as by `benchmarks/layout.py`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,24 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.layout import HEAD, Retuned, row, sequential_of, written
+from benchmarks.layout import HEAD, Retuned, cache_sizes, reasons, row, sequential_of, written
 from benchmarks.layout_bound import Bound, Executed, executed
+from benchmarks.layout_cycles import Timed, every, timed, told
 from fixtures.archive import packages
 from fixtures.archive.runs import Runner
 from fixtures.archive.tasks import OTHERS, TASKS, TEXTS
 from fixtures.inputs import Missing, cache_dir
+from fixtures.programs import NO_WISHES
 from passes.layout import ByProfile
 from rewriter.analysis.program import Program, analyse
+from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image, load
 from rewriter.elf.manifest import detach
 from rewriter.identify.profiles.directions import BRANCH, Directions, text_hash
@@ -60,14 +63,38 @@ class File:
         """Its code."""
         return analyse(self.image, sequential_of(self.image))
 
+    @property
+    def chip(self) -> Cpu:
+        """The CPU."""
+        return self.program.target.cpus[self.cpu]
+
     def ran(self, task: str) -> tuple[Seen, Executed]:
         """What a task does, and what its processes execute in the file."""
+        seen, contents = self._observed(task, "transfers")
+        runs = [executed(self.program, self.image, content) for content in contents]
+        total, left = (sum(getattr(one, what) for one in runs) for what in ("executed", "left"))
+        return seen, Executed(self.program, total, left)
+
+    def timed(self, task: str, share: int) -> Timed:
+        """What one in so many ways through the file takes."""
+        _, contents = self._observed(task, "trace", {"every": share})
+        return timed(contents, self.image, self.program.target, self.chip)
+
+    def missed(self, task: str) -> int:
+        """How many of its lines are not in the instruction cache when they are fetched."""
+        _, contents = self._observed(task, "fetched", cache_sizes(self.chip))
+        return sum(int(content.split()[1]) for content in contents)
+
+    def _observed(
+        self, task: str, plugin: str, wishes: Mapping[str, int] = NO_WISHES
+    ) -> tuple[Seen, list[bytes]]:
+        """What a task does, and what a plugin wrote of each of its processes, by their order."""
         runner = Runner(self.root, self.cpu, self.texts, self.scratch)
-        out = f"{{name}}.$$,library={Path(self.name).name}"
-        done, counts = runner.observed(EVERY[task], "transfers", out)
-        runs = [executed(self.program, self.image, path.read_bytes()) for path in counts.iterdir()]
-        every, left = (sum(getattr(one, what) for one in runs) for what in ("executed", "left"))
-        return (done.stdout, done.returncode), Executed(self.program, every, left)
+        more = "".join(f",{name}={value}" for name, value in wishes.items())
+        out = f"{{name}}.$$,library={Path(self.name).name}{more}"
+        done, counts = runner.observed(EVERY[task], plugin, out)
+        files = sorted(counts.iterdir(), key=lambda path: int(path.suffix[1:]))
+        return (done.stdout, done.returncode), [path.read_bytes() for path in files]
 
     def counted(self, task: str) -> Directions:
         """Which way its branches go in a task."""
@@ -82,9 +109,9 @@ class File:
 
 
 def rows(
-    old: File, retuned: Retuned, tasks: Sequence[str], made_with: Sequence[str]
+    old: File, retuned: Retuned, tasks: Sequence[str], made_with: Sequence[str], why: int
 ) -> Iterator[str]:
-    """The lines of some tasks."""
+    """The lines of some tasks; behind each, so many functions and why they keep their order."""
     profile = written([old.counted(task) for task in made_with])
     made = (retuned.without(), retuned.by(profile))
     before, after = (
@@ -97,8 +124,12 @@ def rows(
         (one, run), (other, again) = before.ran(task), after.ran(task)
         if one != other or one[1]:
             raise RuntimeError(f"{task} does something else")
-        bound = Bound(run, before.program.target.cpus[old.cpu])
-        yield row(task, run, again, bound, ordered, ())
+        share = every(run.total)
+        cycles = told(before.timed(task, share), after.timed(task, share))
+        misses = [file.missed(task) for file in (before, after)]
+        bound = Bound(run, old.chip)
+        yield row(task, run, again, bound, ordered, misses, cycles)
+        yield from reasons(made[1], bound, again, why)
 
 
 def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
@@ -113,7 +144,7 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     retuned = Retuned(root / given.file, given.cpu, tuple(given.passes.split(",")))
     yield f"| {' | '.join(HEAD)} |"
     yield "|" + "---|" * len(HEAD)
-    yield from rows(old, retuned, given.tasks, given.made_with)
+    yield from rows(old, retuned, given.tasks, given.made_with, given.why)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -123,6 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", default=_SQLITE)
     parser.add_argument("--made-with", action="append", choices=EVERY, metavar="TASK")
     parser.add_argument("--passes", default="layout,align", metavar="LIST")
+    parser.add_argument("--why", type=int, default=0, metavar="N")
     parser.add_argument("tasks", nargs="*", default=["sqlite-text"], metavar="TASK")
     given = parser.parse_args(arguments)
     given.made_with = given.made_with or ["sqlite"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
@@ -14,7 +14,7 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Step
 from rewriter.core.readings.recorder import Recorder
-from rewriter.core.target.cpu import System
+from rewriter.core.target.cpu import Cpu, System
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
 from rewriter.timing.described import CONTROL
@@ -54,13 +54,17 @@ def time(
     recording: Recording, library: Path, cpu: str, system: System, times: int = 1
 ) -> list[Spent]:
     """The whole recording so many times, from empty caches on."""
-    image = load(library)
-    text, size = Text(image, TABLE), extent(image)
-    one = chip(CPUS[cpu], system, text)
-    return [
-        _run(one, steps(recording, size, TABLE, text.base), range(text.base, text.base + size))
-        for _ in range(times)
-    ]
+    return list(spent([recording] * times, load(library), TABLE, CPUS[cpu], system))
+
+
+def spent(
+    recordings: Iterable[Recording], image: Image, table: Table, cpu: Cpu, system: System
+) -> Iterator[Spent]:
+    """What some recordings of a library took, one after the other, the first from empty caches."""
+    text, size = Text(image, table), extent(image)
+    one, inside = chip(cpu, system, text), range(text.base, text.base + size)
+    for recording in recordings:
+        yield _run(one, steps(recording, size, table, text.base), inside)
 
 
 def linked(image: Image) -> int:

@@ -68,10 +68,12 @@ def move(
     branches: Mapping[int, Direction],
     inverting: Inverting | None = None,
     closed: Collection[int] = (),
+    told: Callable[[str], None] = lambda reason: None,
 ) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay.
 
-    With `inverting` its blocks may change places.  Nothing may stay in places that are `closed`.
+    With `inverting` its blocks may change places; `told` hears why those of a function with counted
+    branches do not.  Nothing may stay in places that are `closed`.
     """
     program = nops.program
     entries = program.target.entries(program.listing, function)
@@ -86,10 +88,12 @@ def move(
     code = _code(program, function, (entries, held), items, _aside(program, slots, added))
     code = replace(code, branches=branches, closed=closed)
     moving = _Moving(nops, code, align, cpu, carried, slots.keys() | added.keys())
-    if inverting is not None and not added and not code.aside:
-        moved = moving.in_order(inverting)
-        if moved is not None:
-            return moved
+    if inverting is not None:
+        found = "code was inserted" if added or code.aside else moving.in_order(inverting)
+        if isinstance(found, Moved):
+            return found
+        if not branches.keys().isdisjoint(code.places):
+            told(found)
     if cpu.placing is None or added:
         layout = next(_unwound_layouts(program, code, align, cpu), None)
         if layout is None:
@@ -141,25 +145,28 @@ class _Moving:
     carried: Mapping[int, int | None]
     changed: Collection[int]
 
-    def in_order(self, inverting: Inverting) -> Moved | None:
-        """With its blocks in another order; None where none is better and fits."""
+    def in_order(self, inverting: Inverting) -> Moved | str:
+        """With its blocks in another order, or why that is not done."""
         program, function = self.nops.program, self.code.function
         said = _Said.of(program, function)
         labels = [said.both(address) for address in self.code.places]
         pads, joined = program.pads_of(function), _joined(program, self.code.items)
+        reason = "no order of its blocks that has room is better"
         for one in orders(self.code, labels, pads, joined, inverting):
             changed, code = {*self.changed, *one.inverted}, one.code
             most = self._executed_now + max(-one.jumped, 0)
             for layout in self.align.layouts(code, self.cpu):
                 if code.executed(layout) > most:
+                    reason = "nops would be executed in a better order of blocks"
                     continue  # what jumps save would go to nops
                 try:
                     places = _Places(layout, function, said)
                     moved = replace(self, changed=changed).moved(code, layout, places)
-                except CannotMove:  # a branch too far, or a row: another order may do
+                except CannotMove as problem:  # a branch too far, or a row: another order may do
+                    reason = f"in a better order of blocks {problem}"
                     continue
-                return None if moved is None else replace(moved, order=one.told)
-        return None
+                return reason if moved is None else replace(moved, order=one.told)
+        return reason
 
     @cached_property
     def _executed_now(self) -> int:
@@ -177,9 +184,8 @@ class _Moving:
         insns = [by_address[address] for address in code.places]
         words = _words(program, layout, insns, function, self.changed)
         for table in program.tables_of(function):
-            words.update(
-                _entries(program, table, places) if _follows(program, table, function) else {}
-            )
+            if _follows(program, table, function):
+                words.update(_entries(program, table, places))
         words.update(rewritten_fixups(program, function, self.carried, places.start))
         if all(program.image.read(address, len(new)) == new for address, new in words.items()):
             return None

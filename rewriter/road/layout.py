@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 from passes.align import Align
 from passes.cmov import Cmov
@@ -15,7 +15,7 @@ from passes.lib.move import Moved, NoRoom, move
 from passes.ordering.arranged import Order
 from passes.prefetch import Prefetch
 from rewriter.core.code.program import Function
-from rewriter.core.edit import Edit, Evidence, Grade
+from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.plural import counted
 from rewriter.core.target.idioms import Inverting
@@ -104,7 +104,14 @@ class Layout:
             work.branched,
             self._inverting(function),
             frozenset() if inserted is None else inserted.closed,
+            partial(self._keeps_order, function),
         )
+
+    def _keeps_order(self, function: Function, reason: str) -> None:
+        """Blocks of a function stay in their order, though a profile counted branches there."""
+        skip = Skip(ByProfile.name, "order", function.name, function.start, reason)
+        if skip not in self.work.skips:
+            self.work.skips.append(skip)
 
     @cached_property
     def _judge(self) -> Judge:

@@ -82,6 +82,14 @@ SAME = {
         "1: cmpult $16,$17,$1; beq $1,3f; stq $31,0($16); lda $16,8($16); br 1b; 3: ret; unop",
         "br 1f; 2: stq $31,0($16); lda $16,8($16); 1: cmpult $16,$17,$1; bne $1,2b; ret; unop",
     ),
+    "a loop whose first block ends in a jump": (
+        "1: stq $16,0($17); br 2f; 3: ret; 2: beq $16,3b; lda $16,-1($16); br 1b; unop",
+        "1: stq $16,0($17); beq $16,3f; lda $16,-1($16); br 1b; 3: ret; unop; unop",
+    ),
+    "code that goes round for ever": (
+        "beq $16,1f; ret; unop; 1: br 2f; 2: br 1b",
+        "bne $16,3f; 1: br 2f; 2: br 1b; 3: ret; unop",
+    ),
     "the same transfers one after the other, around other blocks": (
         "beq $16,2f; 1: lda $1,1($31); br 3f; 3: addq $1,$17,$0; ret; 2: lda $17,4($17); br 1b",
         "beq $16,2f; br 1f; 3: addq $1,$17,$0; ret; 2: lda $17,4($17); 1: lda $1,1($31); br 3b",
@@ -110,6 +118,14 @@ OTHER = {
     "a loop that is entered a pass later": (
         "1: cmpult $16,$17,$1; beq $1,3f; stq $31,0($16); lda $16,8($16); br 1b; 3: ret; unop",
         "unop; 2: stq $31,0($16); lda $16,8($16); 1: cmpult $16,$17,$1; bne $1,2b; ret; unop",
+    ),
+    "a loop whose first block ends in a jump, less in a pass": (
+        "1: stq $16,0($17); br 2f; 3: ret; 2: beq $16,3b; lda $16,-1($16); br 1b; unop",
+        "1: stq $16,0($17); beq $16,3f; unop; br 1b; 3: ret; unop; unop",
+    ),
+    "a loop whose first block ends in a jump, less in the first pass": (
+        "1: stq $16,0($17); br 2f; 3: ret; 2: beq $16,3b; lda $16,-1($16); br 1b; unop",
+        "br 2f; 1: stq $16,0($17); 2: beq $16,3f; lda $16,-1($16); br 1b; 3: ret; unop",
     ),
     "jumps that lead to one another": (PLAIN, SWAPPED.replace("br 2b", "br .")),
 }

@@ -8,6 +8,7 @@ read as the old one, and the way goes on where it leads.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -134,14 +135,15 @@ class Courses:
     def _old(self, start: int) -> _Way:
         """The old code's way: through superblocks, up to the first that does not end in a jump.
 
-        Where one is come to again it ends with that one's first exit.
+        Where one is come to again it ends with that one's first exit that is no jump, or that of
+        the next one that has such.
         """
-        way, seen = _Way(self.old), set[int]()
+        way, passed = _Way(self.old), Counter[int]()
         while True:
             first, exits = self.old.extent(start)
-            again, last = first in seen, exits[-1]
-            seen.add(first)
-            if again:
+            passed[first] += 1
+            last = exits[-1]
+            if passed[first] > 1:
                 last, exits = exits[0], exits[:1]
             jumps = self._is_jump(self.old, last)
             way.exits += [len(way.slots) + at - first for at in exits[: len(exits) - jumps]]
@@ -149,7 +151,7 @@ class Courses:
             if not jumps:
                 return way
             way.jumps.append(last)
-            if again:
+            if passed[first] > 2:
                 raise Lost(f"the way from {start:#x} has no end")
             start = self.old.targets[last]
 
