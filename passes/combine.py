@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from passes.combining.chains import Chains, Match
+from passes.combining.folded import Folded
 from passes.combining.held import Held
 from passes.combining.later import Later
 from passes.combining.ordered import Ordered
@@ -32,6 +33,7 @@ class Combine(OwnPass):
               xxswapd w,v; stxvd2x w,a,b              (little-endian)
               lwz x,d(b); rotlwi r,x,24; rlwimi r,x,8,8,15; rlwimi r,x,8,24,31
               mfocrf f,c; rlwinm r,f,n,31,31
+              addi a,b,n; ld r,d(a)
               ldah m,1; lda m,-32768(m); and x,m,t; bne t,label
               cmplt a,b,l; negq l,r; cmplt b,a,g; cmovne g,1,r
     After     extswsli r,x,n
@@ -43,6 +45,7 @@ class Combine(OwnPass):
               stxvx v,a,b   or stxv v,d(b)
               addi t,b,d; lwbrx r,0,t   or brw r,x
               setbc r,bit
+              ld r,n+d(b)                             of a the load is the only reader
               srl x,15,t; blbs t,label
               cmplt a,b,l; cmplt b,a,g; subq g,l,r
     Requires  The instruction; that what was between is read nowhere else; and that the result is
@@ -81,7 +84,9 @@ class Combine(OwnPass):
         chains = Chains(trace, held, Later(trace, held, cpu), cpu)
         turned = Turned(trace, held, chains, combining, target.spelling)
         vectors = Vectors(trace, held, combining, cpu)
+        folded = Folded(trace, target, held, combining)
         for slot in range(len(trace.insns)):
+            yield from folded.site(slot)
             found = (chains.matches(one, slot) for one in combining.chains)
             if matches := list(islice(chain.from_iterable(found), _WAYS)):
                 yield from _sites(matches, chains, turned)

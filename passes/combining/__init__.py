@@ -2,6 +2,7 @@
 
 chains   What a chain of instructions computes from registers, by its value
 choose   The pass `choose`: a branch over a move becomes an instruction that chooses
+folded   A sum with a constant that an access alone goes by, in the access's displacement
 held     Which registers hold a value at a place
 later    Whether a result would be there later than before, by the CPU's model
 ordered  Minus one, zero or one, by how two values are ordered: one comparison less the other

@@ -176,10 +176,27 @@ def triggered(program: Program, triggers: Iterable[Trigger]) -> list[Triggered]:
     for trigger in triggers:
         numbers = (number for number, op in enumerate(rows) if op.name in trigger.names)
         places = [_places(program.listing, number, trigger.literals) for number in numbers]
+        if trigger.readers:
+            places = [_read(program.listing, at, trigger.readers) for at in places]
         if places:
             ascending = array("q", np.sort(np.concatenate(places)).tolist())
             found.append(Triggered(ascending, trigger.least))
     return found
+
+
+_SOON = 12
+"""Instructions behind one in which what reads its result is looked for."""
+
+
+def _read(listing: Listing, at: NDArray[np.int64], readers: frozenset[str]) -> NDArray[np.int64]:
+    """Those of some positions whose result an instruction of these rows reads soon behind."""
+    numbers = [number for number, op in enumerate(listing.table.rows) if op.name in readers]
+    found, results = np.zeros(len(at), dtype=bool), listing.defs[at]
+    for behind in range(1, _SOON):
+        there = np.minimum(at + behind, len(listing) - 1)
+        reads = (listing.uses[there] & results).any(axis=1)
+        found |= reads & np.isin(listing.rows[there], numbers)
+    return at[found]
 
 
 def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:

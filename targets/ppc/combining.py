@@ -14,9 +14,10 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.idioms import Chain
-from targets.ppc.idioms import address
+from targets.ppc.idioms import DISPLACED, address
 from targets.ppc.isa import table
 from targets.ppc.isa.features import wide
+from targets.ppc.isa.formats import WORD
 from targets.ppc.registers import CR, GPR, PART, VSR, ZERO
 
 _GENERAL = register_mask(range(GPR, GPR + 32))
@@ -153,6 +154,19 @@ class Combinations:
         if base == GPR or displacement not in _NEAR:
             return None
         return Insn(self._find("addi"), (target, base, displacement))
+
+    def displaced(self, insn: Insn, base: int, displacement: int) -> Insn | None:
+        """The same load or store at a displacement of 16 bits from another register.
+
+        None where a store's base is what it stores.
+        """
+        if insn.name not in DISPLACED or base == GPR:
+            return None
+        if insn.has("rs") and insn.operand("rs") == insn.operand("ra0"):
+            return None
+        distance = "ds" if insn.has("ds") else "d"
+        fits = displacement in _NEAR and (distance == "d" or displacement % WORD == 0)
+        return insn.replace(**{"ra0": base, distance: displacement}) if fits else None
 
     def halves(self, register: int) -> tuple[int, ...]:
         """Doublewords 0 and 1."""

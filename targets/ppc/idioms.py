@@ -22,6 +22,13 @@ _COMBINED = frozenset(
         *("xxpermdi", "xxsldwi", "vsldoi", "mfocrf", "mfcr", "isel"),
     )
 )
+DISPLACED = frozenset(
+    (
+        *("lbz", "lhz", "lha", "lwz", "lwa", "ld", "lfs", "lfd"),
+        *("stb", "sth", "stw", "std", "stfs", "stfd"),
+    )
+)
+"""Accesses with a base register and a displacement, which leave the base as it is."""
 TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType(
     {
         "bitscan": (
@@ -29,7 +36,7 @@ TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType(
             # lis of half a mask of every other bit: the first step of adding up bits
             Trigger(frozenset({"addis"}), literals=frozenset({0x5555})),
         ),
-        "combine": (Trigger(_COMBINED),),
+        "combine": (Trigger(_COMBINED), Trigger(frozenset({"addi"}), readers=DISPLACED)),
     }
 )
 """Per pass, triggers of which a block with a site has at least one."""

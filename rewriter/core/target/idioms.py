@@ -162,6 +162,10 @@ class Combining(Protocol):
         """target = base + displacement."""
         ...
 
+    def displaced(self, insn: Insn, base: int, displacement: int) -> Insn | None:
+        """The same access at a displacement from another register; None where it has none."""
+        ...
+
     @property
     def EXCHANGES(self) -> frozenset[str]:
         """Rows that may exchange the halves of a vector."""

@@ -135,12 +135,14 @@ def is_hint(insn: Insn, target: Sequential) -> bool:
 class Trigger:
     """What a block with a site of a pass may have: at least so many of some instructions.
 
-    Where there are `literals`, only those count that have one of them.
+    Where there are `literals`, only those count that have one of them, and where there are
+    `readers`, those of which one of these, soon behind, reads the result.
     """
 
     names: frozenset[str]
     least: int = 1
     literals: frozenset[int] = frozenset()
+    readers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
