@@ -17,6 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -347,6 +348,8 @@ class _Settle:
         """Whether unwinders find a frame at a jump, and its block leaves the stack pointer alone.
 
         With a frame of its own on the stack a function does not call another for the last time.
+        A table that tells nowhere that a frame is given back is one for calls alone, and says
+        nothing of what stands between them.
         """
         frame = self.frames.get(self._owner(jump).start)
         if frame is None:
@@ -356,10 +359,12 @@ class _Settle:
         except BadInput:
             return False
         entered, here = described[0][1], [one for at, one in described if at <= jump][-1]
+        framed = [one.cfa != entered.cfa for _, one in described]
+        is_told = any(before and not behind for before, behind in pairwise(framed))
         first = int(self.graph.first[self.graph.block_holding(jump)])
         column, bit = divmod(self.target.stack, 64)
         written = self.listing.defs[first : self.listing.index(jump), column] >> np.uint64(bit)
-        return here.cfa != entered.cfa and not np.any(written & np.uint64(1))
+        return is_told and here.cfa != entered.cfa and not np.any(written & np.uint64(1))
 
     @cached_property
     def _names(self) -> list[int]:

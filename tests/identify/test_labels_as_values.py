@@ -181,7 +181,7 @@ run:
     {given}
     bctr
 2:  addi 1, 1, 48
-    .cfi_def_cfa_offset 0
+    {back}
     ld 0, 16(1)
     mtlr 0
     blr
@@ -196,23 +196,30 @@ other:
 """
 
 
+_FRAME, _NONE = ".cfi_def_cfa_offset 48", ".cfi_def_cfa_offset 0"
+
+
 @pytest.mark.parametrize(
-    ("told", "given", "leaves"),
+    ("told", "given", "back", "leaves"),
     [
-        (".cfi_def_cfa_offset 48", "nop", False),
-        (".cfi_def_cfa_offset 48", "addi 1, 1, 48", True),
-        ("nop", "nop", True),
+        (_FRAME, "nop", _NONE, False),
+        (_FRAME, "addi 1, 1, 48", _NONE, True),
+        ("nop", "nop", _NONE, True),
+        (_FRAME, "nop", "nop", True),
     ],
-    ids=("framed", "given back", "not told"),
+    ids=("framed", "given back", "not told", "told of calls alone"),
 )
 def test_no_call_in_tail_position_has_a_frame(
-    told: str, given: str, leaves: bool, tmp_path: Path
+    told: str, given: str, back: str, leaves: bool, tmp_path: Path
 ) -> None:
     """Its own frame, by the unwind table, and nothing before the jump that gives it back.
 
+    The table must be one that tells of frames given back.
+
     Else what a call may read is live: the link register, which here comes from the call before.
     """
-    program = assembled(FRAMED.format(told=told, given=given), tmp_path, "powerpc64le")
+    source = FRAMED.format(told=told, given=given, back=back)
+    program = assembled(source, tmp_path, "powerpc64le")
     (function,) = (f for f in program.functions if f.name == "run")
     assert not _reason(program)
     (table,) = program.tables_of(function)
