@@ -290,8 +290,8 @@ class Walk:
         shared = self.target.shared_data
         if shared is None or pair.link is None:
             return old
-        again = self.program.made_again.get(pair.old)
-        return without_again(old, new, again, shared.register)
+        behind, program = pair.old, self.program
+        return without_again(old, new, lambda: program.made_again.get(behind), shared.register)
 
     def _without_hints(self, start: int, old: Segment, new: Segment) -> Segment:
         """The new segment without loads that do nothing but ask for a line."""

@@ -53,12 +53,17 @@ def same_but_for_place(
         return not old.falls_out
 
 
-def without_again(old: Segment, new: Segment, again: Again | None, register: int) -> Segment:
+def without_again(
+    old: Segment, new: Segment, known: Callable[[], Again | None], register: int
+) -> Segment:
     """The old segment without what makes a register's value again, if the new one is without it.
 
-    Control comes to both from a call that leaves the value in the register.
+    Control comes to both from a call that leaves the value in the register: `known` says where it
+    is made again, by a whole text, and is asked only where the new one has fewer writes.
     """
-    if again is None or _writes(new, register) != _writes(old, register) - len(again):
+    fewer = _writes(old, register) - _writes(new, register)
+    again = known() if fewer == len(Again._fields) else None
+    if again is None:
         return old
     return old.without({old.addresses.index(address) for address in again})
 
