@@ -1,13 +1,14 @@
 """How often control goes on elsewhere in a kernel's boot, before and after `layout`, and at best.
 
-    python benchmarks/layout_boot.py [--kernel alpha-vmlinux] [--cpu ev67] [--passes layout,align]
+    python benchmarks/layout_boot.py [--kernel alpha-vmlinux] [--cpu ev67] [--passes layout]
                                      [--profile FILE] [--most N]
 
-The kernel (alpha-vmlinux, ppc32-vmlinux or ppc64el-vmlinux) is retuned by the passes but `layout`,
-and by all with a profile: FILE, or what `retune profile --initrd` counts in a boot whose /init asks
-for one operation at a time (`fixtures/operations.py`).  Measured is another boot, with the tests'
-initial file system (`fixtures/initramfs.py`): both start alike, and then run different programs.
-Both consoles must be the original's, and `retune revert` must give the original back.
+The kernel (alpha-vmlinux, ppc32-vmlinux or ppc64el-vmlinux) is retuned by the passes with a
+profile: FILE, or what `retune profile --initrd` counts in a boot whose /init asks for one operation
+at a time, a hundred times (`fixtures/operations.py`).  Beside it stands the kernel by the passes
+but `layout`, the original where there are none.  Measured is another boot, with the tests' initial
+file system (`fixtures/initramfs.py`): both start alike, and then run different programs.  The
+consoles must be the same, and `retune revert` must give the original back.
 
 Printed is a line as by `benchmarks/layout.py`, without cycles, of the kernel's code but for
 functions that only wait, and which part of it is executed in code that the profile's boot did not
@@ -116,28 +117,22 @@ def unseen(run: Executed, profile: Path) -> float:
     return sum(one.executed for at, one in ways.items() if at not in known) / total
 
 
-def lines(made: Sequence[Booting], profile: Path, most: int) -> Iterator[str]:
-    """What is printed of an original, of what it becomes without a profile, and with it."""
-    original, before, after = made
-    boots = boots_of(original.program.image)
-    console, first = original.ran()
+def lines(before: Booting, after: Booting, profile: Path, most: int) -> Iterator[str]:
+    """What is printed of a kernel without a profile, and by one."""
     (one, old), (other, new) = before.ran(), after.ran()
-    for done in (one, other):
-        if different := tried(console, done, boots).difference:
-            raise RuntimeError(f"{done.kernel} prints something else: {different[0]}")
+    if different := tried(one, other, boots_of(before.program.image)).difference:
+        raise RuntimeError(f"{after.path} prints something else: {different[0]}")
     bound = Bound(old, old.program.target.cpus[before.cpu])
     edits = detach(after.path.read_bytes())[1].edits
     ordered = {edit.address for edit in edits if edit.technique == ByProfile.name}
-    misses = [one.missed for one in made[1:]]
-    yield row(original.path.name, old, new, bound, ordered, misses)
+    misses = [one.missed for one in (before, after)]
+    yield row(before.path.name, old, new, bound, ordered, misses)
     yield ""
-    yield f"{len(ordered)} functions are in another order; the consoles are the same"
-    yield f"the original: {first.total:,} instructions, {first.often:.1f} taken of 1,000"
-    yield f"passes of branches that the profile does not have: {unseen(first, profile):.4f}"
+    yield f"{len(ordered)} functions are in another order; reverted, the consoles are the same"
+    yield f"passes of branches that the profile does not have: {unseen(old, profile):.4f}"
     for what, functions in more_by_function(bound, new, ordered).items():
-        yield f"above the bound, {what}:"
         for function, more in functions[:most]:
-            yield f"  {more / old.taken:.4f} {function.name}"
+            yield f"{more / old.taken:.4f} above the bound, {what}: {function.name}"
 
 
 def reverted(original: Path, path: Path) -> None:
@@ -154,19 +149,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--kernel", default="alpha-vmlinux", choices=KERNELS)
     parser.add_argument("--cpu", default="ev67")
-    parser.add_argument("--passes", default="layout,align", metavar="LIST")
+    parser.add_argument("--passes", default=ByProfile.name, metavar="LIST")
     parser.add_argument("--profile", type=Path)
     parser.add_argument("--most", type=int, default=0, metavar="N")
     given = parser.parse_args(arguments)
     try:
         original, guest = find(given.kernel), GUESTS[KERNELS[given.kernel]]
         profile = given.profile or profile_of(original, operations.build(guest, _MORE))
-        made = Retuned(original, given.cpu, tuple(given.passes.split(",")))
-        paths = (original, made.without(), made.by(profile))
+        passes = tuple(given.passes.split(","))
+        made, alone = Retuned(original, given.cpu, passes), passes == (ByProfile.name,)
+        paths = (original if alone else made.without(), made.by(profile))
         reverted(original, paths[-1])
-        booting = [Booting(path, given.cpu, initramfs.build(guest)) for path in paths]
+        before, after = (Booting(one, given.cpu, initramfs.build(guest)) for one in paths)
         print(f"| {' | '.join(HEAD)} |\n|" + "---|" * len(HEAD))
-        for line in lines(booting, profile, given.most):
+        for line in lines(before, after, profile, given.most):
             print(line, flush=True)
     except (Missing, RuntimeError) as problem:
         print(problem, file=sys.stderr)

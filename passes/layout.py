@@ -81,20 +81,21 @@ def _fitting(units: Units, known: Inverting) -> Iterator[Arranged]:
 
     Chains are made twice: by what ways save, and by how often they are gone.
     """
-    expected = units.expected()
+    expected, in_calls = units.expected(), units.expected_by_calls()
     often = [way._replace(saves=way.often) for way in expected.ways]
-    found = [_improved(units, expected, ways, known) for ways in (expected.ways, often)]
+    all_ways = (expected.ways, often)
+    found = [_improved(units, expected, in_calls, ways, known) for ways in all_ways]
     better = [one for one in found if one is not None]
     if better:
         yield min(better, key=lambda both: both[0])[1]
 
 
 def _improved(
-    units: Units, expected: Units, ways: Sequence[Way], known: Inverting
+    units: Units, expected: Units, in_calls: Units, ways: Sequence[Way], known: Inverting
 ) -> tuple[int, Arranged] | None:
     """The order that chains of ways give, and what it costs, where it is better and fits.
 
-    A jump more that is executed must be worth it.
+    A jump more that is executed must be worth it, as often as it is expected `in_calls`.
     """
     before, kept = sum(expected.taken), set[int]()
     for _ in range(_TRIES):
@@ -103,7 +104,7 @@ def _improved(
         missing = _missing(units, likely.code)
         if missing:
             kept |= _cheapest(expected, order, likely.broken, missing)
-        elif likely.jumped * _WORTH > max(before - likely.taken, 0):
+        elif arranged(in_calls, known, order).jumped * _WORTH > max(before - likely.taken, 0):
             kept |= _most_executed(likely)
         else:
             found, cost = arranged(units, known, order), likely.taken + likely.jumped

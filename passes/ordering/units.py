@@ -24,6 +24,10 @@ _SHARE = 32
 _UNSEEN = 8
 """Of so many calls one is taken to come to each branch that was counted, and to go either way."""
 
+_CALLS = 2
+"""No more passes in a loop than one for so many calls are taken to go another way than the counted
+ones, where it is asked what a jump more costs."""
+
 _JUMP = 6
 """So much as transfers costs a jump more that is executed."""
 
@@ -67,9 +71,17 @@ class Units:
     def expected(self) -> Units:
         """With counts of which a part is on each way of a branch: other inputs go other ways, and
         come to branches more often."""
+        return self._with_share(None)
+
+    def expected_by_calls(self) -> Units:
+        """The same, but that no more goes another way in a loop than by how often it was called."""
+        return self._with_share(_SHARE * self.weights.begun // _CALLS)
+
+    def _with_share(self, most: int | None) -> Units:
+        """With a part of each branch's passes on both its ways, in `_SHARE`ths at most so many."""
         unseen, counts = _SHARE * self.weights.begun // _UNSEEN, self.code.branches
         here = (address for address in self.code.places if address in counts)
-        likely = {address: _softened(counts[address], unseen) for address in here}
+        likely = {address: _softened(counts[address], unseen, most) for address in here}
         return replace(self, code=replace(self.code, branches=likely))
 
     @cached_property
@@ -204,6 +216,8 @@ class Units:
                 yield Way(unit, goal, taken, False, taken + (taken if flow in AWAY else less))
 
 
-def _softened(counted: Direction, unseen: int) -> Direction:
-    held = (_SHARE - 2) * counted.held + counted.executed + unseen // 2
-    return Direction(_SHARE * counted.executed + unseen, held, 0)
+def _softened(counted: Direction, unseen: int, most: int | None) -> Direction:
+    passes, held = counted.executed, counted.held
+    other = passes if most is None else min(passes, most)
+    away = other - 2 * other * held // passes if passes else 0
+    return Direction(_SHARE * passes + unseen, _SHARE * held + away + unseen // 2, 0)

@@ -449,6 +449,21 @@ def test_what_was_seldom_counted_says_little() -> None:
     assert orders_of[1].index(2) != orders_of[1].index(1) + 1
 
 
+def test_what_a_jump_in_a_loop_costs_goes_by_calls() -> None:
+    """Of a hundred passes a call three are taken to go the other way, but no more than half a one
+    where that is asked for a jump; what is passed once a call is the same for both."""
+    _, items = insns_of("beq a0,out; top: beq a1,on; on: bne a2,top; out: ret".replace("; ", "\n"))
+    function = Function(START, START + 4 * len(items), "f", "")
+    ways = (Direction(1000, 0, 0), Direction(100000, 100000, 0), Direction(100000, 99000, 0))
+    counts = {START + 4 * n: way for n, way in enumerate(ways)}
+    targets = (START + 4, START + 8, START + 12)
+    units = Units(Code(function, items, {START}, (), targets, branches=counts), [0] * 4, ())
+    both = [one.code.branches for one in (units.expected(), units.expected_by_calls())]
+    assert both[0][START] == both[1][START]
+    away = [one[START + 4].executed - one[START + 4].held for one in both]
+    assert away == [100000 + 32 * 1000 // 8 // 2, 32 * 1000 // 2 + 32 * 1000 // 8 // 2]
+
+
 def insns_of(text: str) -> tuple[bytes, tuple[tuple[int, Insn], ...]]:
     """The bytes of some code and its instructions, from `START` on."""
     code = assemble(text, START).code
