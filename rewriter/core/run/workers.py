@@ -106,7 +106,8 @@ def each(
     """
     # What there is now stays: a collection would look at all of it, and in a copy double it.
     gc.freeze()
-    give_back()
+    if jobs > 1:
+        give_back()  # copies would have the holes, too; one process fills them
     try:
         with seldom_collected():
             yield from (
