@@ -8,7 +8,8 @@ one; by the passes of a list alone where that is given, and before by those but 
 of `fixtures/programs.py` that the profile was not made with run on both, and must print the same.
 The profile is FILE, or that of Debian's Alpha libc which comes with retune (its branches are those
 of programs whose names do not begin with bench, and of none of those that do one kind of work);
-with those --made-with some programs, each of which counts as much as all of FILE.  With --halves
+with those --made-with some programs, each of which counts as much as all of FILE.  Of a libstdc++
+(alpha-libstdc++) programs of C++ run on it and the machine's own libc.  With --halves
 each half of the programs is measured with a profile made with the other half, too.  With --why N
 the N functions that have most above the best order follow each line, and why they keep theirs.
 
@@ -46,7 +47,7 @@ from benchmarks.layout_bound import (
 from benchmarks.layout_cycles import Timed, every, timed, told
 from benchmarks.layout_reasons import Reasons
 from benchmarks.whole_programs import retuned
-from fixtures import programs
+from fixtures import guests, programs
 from fixtures.inputs import Missing, cache_dir, find, write_aside
 from passes.layout import ByProfile
 from rewriter.analysis.program import Program, analyse
@@ -124,7 +125,21 @@ def counted_with(original: Path, names: Iterable[str], cpu: str) -> Iterator[Dir
 
 def run_of(program: Program, image: Image, name: str, path: Path, cpu: str) -> Executed:
     """What a program executes in a library."""
-    return executed(program, image, programs.observed("transfers", name, path, cpu, _TIME, ()))
+    return executed(program, image, seen("transfers", name, path, cpu))
+
+
+def seen(
+    plugin: str, name: str, path: Path, cpu: str, wishes: Mapping[str, int] = programs.NO_WISHES
+) -> bytes:
+    """What a plugin wrote of a library in a run of a program."""
+    libc, *others = libraries(path)
+    return programs.observed(plugin, name, libc, cpu, _TIME, (), wishes, others)
+
+
+def libraries(path: Path) -> Sequence[Path]:
+    """What a program runs on: a libc, or the machine's own and another library."""
+    guest = guests.of(path)
+    return (path,) if path.name == guest.libc else (guest.libraries / guest.libc, path)
 
 
 def written(profiles: Sequence[Directions]) -> Path:
@@ -142,7 +157,8 @@ def lines(files: Sequence[Path], cpu: Cpu, names: Sequence[str], why: int = 0) -
     edits = detach(images[1].data)[1].edits
     ordered = {edit.address for edit in edits if edit.technique == ByProfile.name}
     for name in names:
-        if len({programs.counted(name, [path], cpu.name)[0].stdout for path in files}) != 1:
+        ran = (programs.counted(name, libraries(path), cpu.name)[0] for path in files)
+        if len({done.stdout for done in ran}) != 1:
             raise RuntimeError(f"{name} prints something else")
         before, after = (
             run_of(program, image, name, path, cpu.name)
@@ -166,13 +182,12 @@ def reasons(path: Path, bound: Bound, after: Executed, most: int) -> Iterator[st
 
 def missed(name: str, path: Path, cpu: Cpu) -> int:
     """How many lines of a library are not in the instruction cache when they are fetched."""
-    said = programs.observed("fetched", name, path, cpu.name, _TIME, (), cache_sizes(cpu))
-    return int(said.split()[1])
+    return int(seen("fetched", name, path, cpu.name, cache_sizes(cpu)).split()[1])
 
 
 def timing(name: str, path: Path, image: Image, cpu: Cpu, share: int) -> Timed:
     """What one in so many ways of a program through a library takes."""
-    said = programs.observed("trace", name, path, cpu.name, _TIME, (), {"every": share})
+    said = seen("trace", name, path, cpu.name, {"every": share})
     return timed([said], image, sequential_of(image), cpu)
 
 
@@ -216,6 +231,12 @@ def sequential_of(image: Image) -> Sequential:
     return target
 
 
+def usual(path: Path) -> Sequence[str]:
+    """The programs that a library is measured with."""
+    is_libc = len(libraries(path)) == 1
+    return [*programs.WORK, *programs.BENCH] if is_libc else [*programs.CPLUSPLUS]
+
+
 def groups(names: Sequence[str], halves: bool) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Programs to measure, and those that a profile is made with besides: the other half."""
     if not halves:
@@ -233,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--profile", type=Path)
     parser.add_argument("--made-with", action="append", default=[])
     parser.add_argument("--passes", default="", metavar="LIST")
-    parser.add_argument("programs", nargs="*", default=[*programs.WORK, *programs.BENCH])
+    parser.add_argument("programs", nargs="*")
     parser.add_argument("--halves", action="store_true")
     parser.add_argument("--why", type=int, default=0, metavar="N")
     given = parser.parse_args(arguments)
@@ -245,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         read = [parse(known.read_text("ascii"), known.name)] if known.is_file() else []
         made = Retuned(path, given.cpu, tuple(filter(None, given.passes.split(","))))
         print(f"| {' | '.join(HEAD)} |\n|" + "---|" * len(HEAD))
-        for names, others in groups(given.programs, given.halves):
+        for names, others in groups(given.programs or usual(path), given.halves):
             counted = [*read, *counted_with(path, [*given.made_with, *others], given.cpu)]
             files = made.without(), made.by(written(counted))
             for line in lines(files, cpu, names, given.why):
