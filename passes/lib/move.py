@@ -404,6 +404,7 @@ def _code(
         if insn.op.flow is Flow.INDIRECT and behind.op is program.listing.table.data
     }
     fixed |= {address for address in places if address in program.switched_to}
+    fixed |= _unreached(program, function)
     fixed.update(_keeping_links(program, items))
     targets, loops = set[int](), set[int]()
     for n, target in transfers(function, items, aside):
@@ -414,6 +415,16 @@ def _code(
     for table in program.tables_of(function):
         targets.update(t for t in table.targets if t in function)
     return Code(function, tuple(items), fixed, loops, targets, aside)
+
+
+def _unreached(program: Program, function: Function) -> set[int]:
+    """Code that no control is seen to come to: it is there for a reason that is not known."""
+    graph, found = program.graph, set[int]()
+    blocks = graph.blocks_of(function)
+    for block in blocks.start + np.flatnonzero(~graph.reached[blocks.start : blocks.stop]):
+        here = slice(int(graph.first[block]), int(graph.last[block]))
+        found.update(program.listing.addresses[here].tolist())
+    return found
 
 
 def _keeping_links(program: Program, items: Sequence[tuple[int, Insn]]) -> Iterator[int]:

@@ -110,15 +110,8 @@ class Walk:
         queue = [Pair(entry, entry) for entry in self._entries() if not self._is_same_data(entry)]
         queue += self._landings()
         seen: set[Pair] = set()
-        while queue:
-            pair = self._through_jumps(queue.pop())
-            if pair in seen:
-                continue
-            seen.add(pair)
-            try:
-                queue += self._segments(pair)
-            except (Lost, Different) as problem:
-                self.findings.append(f"{self.function.name} at {pair.old:#x}: {problem}")
+        self._walk(queue, seen)
+        self._walk([Pair(start, start) for start in self._idle()], seen)
         if self.alone and any(self.alone.get(pair.new, pair.old) != pair.old for pair in seen):
             self.findings.append(f"{self.function.name}: a loop that flushes is come to otherwise")
         if self.versions is not None:
@@ -128,6 +121,30 @@ class Walk:
             self.findings += [f"{self.function.name}: {reason}" for reason in wrong]
         self._unvisited()
         self._new_writes()
+
+    def _walk(self, queue: list[Pair], seen: set[Pair]) -> None:
+        """From some pairs on, until nothing new follows."""
+        while queue:
+            pair = self._through_jumps(queue.pop())
+            if pair in seen:
+                continue
+            seen.add(pair)
+            try:
+                queue += self._segments(pair)
+            except (Lost, Different) as problem:
+                self.findings.append(f"{self.function.name} at {pair.old:#x}: {problem}")
+
+    def _idle(self) -> list[int]:
+        """Where blocks start that nothing is seen to lead to, and in which a word is another one
+        that no walk came to: they must do the same if control came there."""
+        old, new, graph = self.old_code, self.new_code, self.program.graph
+        words = enumerate(zip(old.words, new.words, strict=True))
+        changed = (at for at, (word, other) in words if word != other and old.rows[at] >= 0)
+        places = (old.addresses[at] for at in changed if not old.kinds[at] & NOP)
+        blocks = {old.block_holding(at) for at in places if at not in self.visited}
+        starts = graph.first[sorted(block for block in blocks if not graph.reached[block])]
+        found: list[int] = self.program.listing.addresses[starts].tolist()
+        return found
 
     def _new_writes(self) -> None:
         """A caller may keep a value in a register because nothing in the function writes it."""

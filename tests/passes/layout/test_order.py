@@ -86,6 +86,10 @@ SAME = {
         "1: stq $16,0($17); br 2f; 3: ret; 2: beq $16,3b; lda $16,-1($16); br 1b; unop",
         "1: stq $16,0($17); beq $16,3f; lda $16,-1($16); br 1b; 3: ret; unop; unop",
     ),
+    "a jump that nothing leads to": (
+        "beq $16,2f; stq $16,0($17); 1: ret; br 2f; 2: stq $31,8($17); br 1b",
+        "bne $16,3f; 2: stq $31,8($17); 1: ret; br 2b; 3: stq $16,0($17); br 1b",
+    ),
     "code that goes round for ever": (
         "beq $16,1f; ret; unop; 1: br 2f; 2: br 1b",
         "bne $16,3f; 1: br 2f; 2: br 1b; 3: ret; unop",
@@ -126,6 +130,14 @@ OTHER = {
     "a loop whose first block ends in a jump, less in the first pass": (
         "1: stq $16,0($17); br 2f; 3: ret; 2: beq $16,3b; lda $16,-1($16); br 1b; unop",
         "br 2f; 1: stq $16,0($17); 2: beq $16,3f; lda $16,-1($16); br 1b; 3: ret; unop",
+    ),
+    "a jump that nothing leads to, and leads elsewhere": (
+        "beq $16,2f; stq $16,0($17); 1: ret; br 2f; 2: stq $31,8($17); br 1b",
+        "bne $16,3f; 2: stq $31,8($17); 1: ret; br 1b; 3: stq $16,0($17); br 1b",
+    ),
+    "a jump that nothing leads to, and is gone": (
+        "beq $16,2f; stq $16,0($17); 1: ret; br 2f; 2: stq $31,8($17); br 1b",
+        "bne $16,3f; 2: stq $31,8($17); 1: ret; unop; 3: stq $16,0($17); br 1b",
     ),
     "jumps that lead to one another": (PLAIN, SWAPPED.replace("br 2b", "br .")),
 }
