@@ -72,9 +72,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Modules that use files made once for all workers come first, and so to the first worker.
 
     The second one begins in the middle: it would wait for what the first one makes just then.
+    Long ones follow: left to the end, one of them would go on alone.
     """
     sharing = {i.path for i in items if isinstance(i, pytest.Function) and SHARED in i.fixturenames}
-    items.sort(key=lambda item: item.path not in sharing)
+    long = {i.path for i in items if i.get_closest_marker("long")}
+    items.sort(key=lambda item: (item.path not in sharing, item.path not in long))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -36,7 +36,7 @@ BYTES, COUNTS = {"ldbu", "ldwu", "stb", "stw", "sextb", "sextw"}, {"cttz", "ctlz
 
 
 # What is known of a kernel does not depend on the CPU; finding it out takes longest.
-pytestmark = pytest.mark.usefixtures("analysed_once")
+pytestmark = [pytest.mark.usefixtures("analysed_once"), pytest.mark.long]
 
 
 def test_symbols_and_packing_change_no_edit(run: Run, tmp_path: Path) -> None:

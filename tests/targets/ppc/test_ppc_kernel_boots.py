@@ -19,6 +19,8 @@ from rewriter.difftest.boot.machine import Boot, Ending
 from rewriter.elf import image
 from tests.support.depth import DEEP
 
+pytestmark = pytest.mark.long
+
 MACHINES = (
     ("ppc32-vmlinux", "750"),
     ("ppc32-vmlinux", "7450"),

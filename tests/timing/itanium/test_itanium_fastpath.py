@@ -43,6 +43,8 @@ from tests.timing.itanium.ia64_path import (
     passed,
 )
 
+pytestmark = pytest.mark.long
+
 GRALL, ARCR = "BE_EXE_BUBBLE.GRALL", "BE_EXE_BUBBLE.ARCR"
 RSE = "BE_RSE_BUBBLE"
 
