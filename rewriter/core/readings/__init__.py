@@ -1,4 +1,5 @@
-"""What a row's meaning runs on: machines of numbers, of lanes, of terms, and one that records.
+"""What a row's meaning runs on: machines of numbers, of lanes, of terms, one that records, one that
+writes.
 
 batched    The batched reading: NumPy lanes, thousands of inputs through the same instructions at
            once
@@ -11,4 +12,6 @@ recorder   The reading of a meaning that finds out what it reads and writes
 symbolic   The symbolic reading: registers and memory as terms over the state at the start
 unaligned  The symbolic reading where accesses may stand anywhere: memory as bytes, in either order
 unknown    Values of which nothing is known, for readings that ask only what is read and written
+written    The reading that writes Python: what one instruction does to plain integers, as a
+           function
 """

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.isa.operands import Kind, Operand
 from rewriter.core.isa.registers import Reg
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.concrete import Concrete, Misaligned
+from rewriter.core.readings.written import Does, written
 
 PREFETCH = "prefetch"  # the event of a load that has no result: a hint that never faults
 POISON = 0xA5  # what a line holds after a hint that allows its bytes to be lost
@@ -188,7 +188,9 @@ class Arithmetic(Protocol):
         ...
 
 
-_Decoded = tuple[Callable[..., None], tuple[object, ...], int, Step, "Way"]
+_Decoded = tuple[Does, bool, int, int, Step, "Way"]
+"""What an instruction does, and whether it is quiet; where its target leads and what follows; the
+step where there is no more to say, and the way on."""
 
 Way = tuple[int, int | None]
 """An instruction that was executed, and where control was transferred from it (None: on)."""
@@ -222,12 +224,6 @@ class _Machine(Concrete):
         self.poison = POISON
         self.pc = 0
         self.answer = opaque
-
-    def begin(self, following: int) -> None:
-        """An instruction begins, with `following` behind it: nothing was accessed yet."""
-        self.following = following
-        self.target = None
-        self.access = None
 
     def get(self, source: Reg | int) -> int:
         return self.registers[source] if source.__class__ is Reg else source
@@ -396,10 +392,9 @@ class Interpreter:
             if pc == stop:
                 return
             machine.pc = pc
-            does, operands, following, plain, _ = decoded.get(pc) or self._decode(pc)
-            machine.begin(following)
-            does(machine, *operands)
-            target = machine.target
+            does, _, goal, following, plain, _ = decoded.get(pc) or self._decode(pc)
+            machine.access = None
+            target = does(machine, machine.registers, goal, following)
             pc = following if target is None else target
             if machine.access is not None:
                 where, size, stored = machine.access, machine.size, machine.stored
@@ -417,17 +412,20 @@ class Interpreter:
         What `stored` raises ends it, at the instruction that stored.
         """
         machine, decoded, add = self._machine, self._decoded, ways.add
+        registers = machine.registers
         pc = start
         for _ in range(limit):
             if pc == stop:
                 return
             machine.pc = pc
-            does, operands, following, _plain, on = decoded.get(pc) or self._decode(pc)
-            machine.begin(following)
-            does(machine, *operands)
-            if machine.access is not None and machine.stored:
-                stored(machine.access, machine.size)
-            target = machine.target
+            does, quiet, goal, following, _plain, on = decoded.get(pc) or self._decode(pc)
+            if quiet:
+                target = does(machine, registers, goal, following)
+            else:
+                machine.access = None
+                target = does(machine, registers, goal, following)
+                if machine.access is not None and machine.stored:
+                    stored(machine.access, machine.size)
             if target is None:
                 add(on)
                 pc = following
@@ -445,28 +443,19 @@ class Interpreter:
         if insn is None:
             raise BadInstruction(pc, word)
         following = pc + insn.size & machine.ones
-        operands = tuple(
-            self._bound(operand, value, insn, pc)
-            for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
-        )
-        does = insn.op.does
-        if insn.op.flow in (Flow.TRAP, Flow.STOP) and machine.answer is None:
-            does = self._no_trap(insn)
-        entry = (does, operands, following, Step(pc, insn, None, 0, False, None), (pc, None))
-        self._decoded[pc] = entry
+        does, quiet = self._does(insn)
+        plain = Step(pc, insn, None, 0, False, None)
+        goal = machine.const(insn.target(pc) or 0)
+        entry = self._decoded[pc] = does, quiet, goal, following, plain, (pc, None)
         return entry
 
-    def _bound(self, operand: Operand, value: int, insn: Insn, pc: int) -> object:
-        if operand.kind is Kind.REGISTER:
-            return Reg(value)
-        if operand.kind is Kind.TARGET:
-            value = operand.goal(value, pc, insn.size)
-        return self._machine.const(value)
+    def _does(self, insn: Insn) -> tuple[Does, bool]:
+        """The function of an instruction; without a handler no call into the system is answered."""
+        if insn.op.flow not in (Flow.TRAP, Flow.STOP) or self._machine.answer is not None:
+            found = written(self.table, insn)
+            return found.does, found.quiet
 
-    def _no_trap(self, insn: Insn) -> Callable[..., None]:
-        """A call into the system: without a handler nothing here can answer it."""
-
-        def does(machine: _Machine, *operands: object) -> None:
+        def does(machine: _Machine, registers: dict[int, int], goal: int, following: int) -> None:
             raise Unspecified(machine.pc, insn.name)
 
-        return does
+        return does, False

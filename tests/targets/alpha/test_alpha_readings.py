@@ -1,4 +1,4 @@
-"""The readings of a row agree: concrete with batched, symbolic with concrete."""
+"""The readings of a row agree: concrete with batched and written, symbolic with concrete."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.batched import Batched
 from rewriter.core.readings.concrete import Concrete
 from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.readings.written import written
 from rewriter.core.terms.evaluate import Evaluator
 from rewriter.core.terms.term import Terms
 from targets.alpha.isa.rows import TABLE
@@ -64,8 +65,8 @@ def _random_insns(op: Op, source: random.Random) -> list[Insn]:
     return [i.replace(disp=i.operand("disp") & -8) if i.has("disp") else i for i in insns]
 
 
-def _concrete(insn: Insn, states: States, lane: int) -> Concrete:
-    machine = Concrete(
+def _machine(states: States, lane: int) -> Concrete:
+    return Concrete(
         width=TABLE.width,
         byteorder=TABLE.byteorder,
         aligned=TABLE.aligned,
@@ -73,8 +74,24 @@ def _concrete(insn: Insn, states: States, lane: int) -> Concrete:
         registers=dict(states.lanes[lane]),
         initial_byte=partial(states.byte, lane),
     )
+
+
+def _concrete(insn: Insn, states: States, lane: int) -> Concrete:
+    machine = _machine(states, lane)
     machine.execute(insn, ADDRESS)
     return machine
+
+
+def _check_written(insn: Insn, states: States, runs: list[Concrete]) -> None:
+    function = written(TABLE, insn)
+    for lane, run in enumerate(runs):
+        machine, goal = _machine(states, lane), insn.target(ADDRESS) or 0
+        target = function.does(machine, machine.registers, goal, ADDRESS + insn.size)
+        assert target == run.target, TABLE.text(insn)
+        assert machine.registers == run.registers, TABLE.text(insn)
+        assert machine.memory == run.memory, TABLE.text(insn)
+        assert machine.events == run.events, TABLE.text(insn)
+        assert not (function.quiet and (run.memory or run.events)), TABLE.text(insn)
 
 
 def _check_batched(insn: Insn, states: States, runs: list[Concrete]) -> None:
@@ -143,6 +160,7 @@ def test_readings_agree(part: int) -> None:
             runs = [_concrete(insn, states, lane) for lane in range(LANES)]
             _check_batched(insn, states, runs)
             _check_symbolic(insn, states, runs)
+            _check_written(insn, states, runs)
 
 
 def test_every_defined_row_has_a_symbolic_meaning() -> None:

@@ -1,4 +1,4 @@
-"""The readings of a PowerPC row agree: symbolic with concrete, concrete with batched."""
+"""The readings of a PowerPC row agree: symbolic with concrete, concrete with batched, written."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.concrete import Concrete
 from rewriter.core.readings.machine import ByteOrder, Machine
 from rewriter.core.readings.unaligned import Unaligned
+from rewriter.core.readings.written import written
 from rewriter.core.terms.evaluate import Evaluator
 from rewriter.core.terms.term import Terms
 from targets.ppc.isa import table
@@ -62,8 +63,8 @@ def _execute(run: Run, machine: Machine) -> None:
         at += insn.size
 
 
-def _concrete(run: Run, lane: int) -> Concrete:
-    machine = Answering(
+def _machine(run: Run, lane: int) -> Concrete:
+    return Answering(
         width=run.table.width,
         byteorder=run.table.byteorder,
         aligned=False,
@@ -71,8 +72,26 @@ def _concrete(run: Run, lane: int) -> Concrete:
         registers=_state(run, lane),
         initial_byte=partial(_byte, run, lane),
     )
+
+
+def _concrete(run: Run, lane: int) -> Concrete:
+    machine = _machine(run, lane)
     _execute(run, machine)
     return machine
+
+
+def _check_written(run: Run, runs: list[Concrete]) -> None:
+    for lane, one in enumerate(runs):
+        machine, at = _machine(run, lane), run.address
+        for insn in run.insns:
+            goal = machine.const(insn.target(at) or 0)
+            at += insn.size
+            found = written(run.table, insn).does(machine, machine.registers, goal, at)
+            machine.target = machine.target if found is None else found
+        assert machine.target == one.target, run.insn
+        assert machine.registers == one.registers, run.insn
+        assert machine.memory == one.memory, run.insn
+        assert machine.events == one.events, run.insn
 
 
 def _check_batched(run: Run, runs: list[Concrete]) -> None:
@@ -133,6 +152,7 @@ def test_readings_agree(key: tuple[int, ByteOrder], part: int) -> None:
         ones = [_concrete(run, lane) for lane in range(LANES)]
         _check_batched(run, ones)
         _check_symbolic(run, ones)
+        _check_written(run, ones)
 
 
 @pytest.mark.parametrize("unit", ["b", "h", "w", "d", "q"])
