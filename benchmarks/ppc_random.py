@@ -1,6 +1,7 @@
 """Random programs of idioms, compiled for three PowerPC ABIs, retuned, and run before and after.
 
     python benchmarks/ppc_random.py [--number 2000] [--seed NAME] [--passes all] [--cpu NAME]
+                                    [--idioms all]
 
 `--number` functions are drawn (`tests/support/ppc_programs.py`), in files of 50 that are compiled
 at levels that are drawn too, for each ABI and CPU in turn, or for one CPU: each is called with 265
@@ -24,20 +25,23 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fixtures.inputs import Missing
-from tests.support.ppc_programs import LEVELS, SETTINGS, Compared, Setting, compared, text
+from tests.support.ppc_programs import IDIOMS, LEVELS, SETTINGS, Compared, Setting, compared, text
 
 FUNCTIONS = 50  # of a program
 _ROW = "{:8} {:8} {:>9} {:>9} {:>9}  {}"
 
 
 def drawn(
-    seed: str, settings: Sequence[Setting], files: int, passes: str, jobs: int
+    seed: str, idioms: str, settings: Sequence[Setting], files: int, passes: str, jobs: int
 ) -> Iterator[tuple[Setting, int, Compared]]:
     """So many files, in order."""
 
     def one(what: tuple[int, Setting]) -> tuple[Setting, int, Compared]:
         number, setting = what
-        source, level = text(seed, number, FUNCTIONS), Random(f"{seed} {number}").choice(LEVELS)
+        source, level = (
+            text(seed, number, FUNCTIONS, idioms),
+            Random(f"{seed} {number}").choice(LEVELS),
+        )
         with tempfile.TemporaryDirectory() as folder:
             return setting, number, compared(setting, source, level, Path(folder), passes)
 
@@ -51,6 +55,7 @@ def main() -> int:
     parser.add_argument("--number", type=int, default=2000, help="functions")
     parser.add_argument("--seed", default="random")
     parser.add_argument("--passes", default="all")
+    parser.add_argument("--idioms", choices=IDIOMS, default="all")
     parser.add_argument("--cpu", choices=sorted({setting.cpu for setting in SETTINGS}))
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
@@ -59,7 +64,7 @@ def main() -> int:
     edits = {setting: Counter[str]() for setting in settings}
     try:
         files = -(-options.number // FUNCTIONS)
-        made = drawn(options.seed, settings, files, options.passes, options.jobs)
+        made = drawn(options.seed, options.idioms, settings, files, options.passes, options.jobs)
         for setting, number, found in made:
             total[setting] += FUNCTIONS
             same[setting] += FUNCTIONS - len(found.different)

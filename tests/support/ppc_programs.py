@@ -12,10 +12,11 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 
 from fixtures.inputs import find, tool
 
@@ -145,43 +146,43 @@ def compared(
     return Compared(printed(setting, program), printed(setting, new), edits)
 
 
-def text(seed: str, number: int, functions: int) -> str:
-    """The program's source."""
+def text(seed: str, number: int, functions: int, idioms: str = "all") -> str:
+    """The program's source, of some of the `IDIOMS`."""
     draw = Random(f"{seed} {number}")
-    made = [_function(draw, n) for n in range(functions)]
+    made = [_function(draw, n, IDIOMS[idioms]) for n in range(functions)]
     table = ", ".join(f"f{n}" for n in range(functions))
     return "\n".join(
         (_HEAD, *made, f"static word (*const all[])(word, word) = {{{table}}};", _MAIN)
     )
 
 
-def _function(draw: Random, number: int) -> str:
+def _function(draw: Random, number: int, idioms: Sequence[Draw]) -> str:
     lines = [
         f"__attribute__((noipa)) static word f{number}(word a, word b)",
         "{",
         "    word c = a ^ b, d = a + 3 * b;",
-        *("    " + line for _ in range(draw.randint(2, 5)) for line in _statement(draw, 0)),
+        *("    " + line for _ in range(draw.randint(2, 5)) for line in _statement(draw, 0, idioms)),
         "    return a ^ b * 3 ^ c * 5 ^ d * 7;",
         "}",
     ]
     return "\n".join(lines)
 
 
-def _statement(draw: Random, depth: int) -> Iterator[str]:
+def _statement(draw: Random, depth: int, idioms: Sequence[Draw]) -> Iterator[str]:
     """A statement's lines: an idiom, perhaps under a test or in a loop."""
     kind = draw.randrange(6) if depth < 2 else 5
     if kind == 0:
         yield f"if ({_test(draw)}) {{"
-        yield from ("    " + line for line in _statement(draw, depth + 1))
+        yield from ("    " + line for line in _statement(draw, depth + 1, idioms))
         yield "}"
     elif kind == 1:
         name = draw.choice("ijk") + str(depth)
         yield f"for (unsigned {name} = 0; {name} < {draw.randint(2, 9)}; {name}++) {{"
-        yield from ("    " + line for line in _statement(draw, depth + 1))
+        yield from ("    " + line for line in _statement(draw, depth + 1, idioms))
         yield f"    {draw.choice(NAMES)} += {name};"
         yield "}"
     else:
-        yield draw.choice(_IDIOMS)(draw)
+        yield draw.choice(idioms)(draw)
 
 
 def _name(draw: Random) -> str:
@@ -291,7 +292,34 @@ def _arrays(draw: Random) -> str:
     )
 
 
+def _chosen(draw: Random) -> str:
+    to, other = _name(draw), draw.choice((_name(draw), "0"))
+    return draw.choice(
+        (
+            f"if ({_test(draw)}) {to} = {other};",
+            f"{to} = {_test(draw)} ? {to} : {other};",
+            f"{{ word x = {_name(draw)}; if ({_test(draw)}) x = {other}; {to} ^= x * 7; }}",
+        )
+    )
+
+
+def _places(draw: Random) -> str:
+    to, at = _name(draw), draw.randrange(48)
+    return draw.choice(
+        (
+            f"{to} += words[{at}]; words[{at}] = {_name(draw)};",
+            f"{to} ^= halves[{at}]; halves[{at} + ({_name(draw)} & 7)] += 3;",
+            f"{{ int32_t *p = ints + {at} + ({_name(draw)} & 7); if (*p > 9) {to} += p[3]; }}",
+        )
+    )
+
+
 _IDIOMS: tuple[Draw, ...] = (
     *(_rest, _rest, _euclid, _rests_of_one, _compared, _compared, _ordered, _zeros, _zeros),
     *(_bytes, _bytes, _products, _products, _arrays),
 )
+IDIOMS: Mapping[str, Sequence[Draw]] = MappingProxyType(
+    {"all": _IDIOMS, "choices": (_chosen, _chosen, _chosen, _places)}
+)
+"""What statements are of: all that a later chip does otherwise, or values that a test chooses, and
+accesses at a distance from what an address was made of."""
