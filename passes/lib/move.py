@@ -468,13 +468,13 @@ def _locked(program: Program, function: Function, items: Sequence[tuple[int, Ins
 
 
 def _joined(program: Program, items: Sequence[tuple[int, Insn]]) -> frozenset[int]:
-    """Instructions that keep what stands behind them: data, such as a trap's, and what follows one
-    between load-locked and store-conditional."""
-    locked, data = program.locked_addresses, program.listing.table.data
+    """Instructions that keep what stands behind them: data, such as a trap's, if it is not such
+    that has its own place, and what follows one between load-locked and store-conditional."""
+    locked, data, stays = program.locked_addresses, program.listing.table.data, program.target.stays
     return frozenset(
         address
         for (address, _), (_, behind) in pairwise(items)
-        if behind.op is data or address in locked
+        if address in locked or (behind.op is data and not stays(behind))
     )
 
 

@@ -16,7 +16,7 @@ from rewriter.identify.profiles import Direction
 from rewriter.identify.profiles import parse as read
 from rewriter.identify.profiles.directions import BRANCH, Directions, text_hash
 from rewriter.road.options import Options
-from rewriter.road.pipeline import tune
+from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
 from tests.passes.layout.test_order import POWER9, pair, power_library
 
@@ -76,25 +76,39 @@ def test_others_are_refused(what: str, tmp_path: Path) -> None:
     assert not verify(program, new, lambda *_: None).ok
 
 
-def test_code_that_no_control_comes_to_stands_aside(tmp_path: Path) -> None:
-    """The entries of what stands elsewhere follow."""
-    image = power_library(tmp_path, {"f": SHARED.splitlines()})
+def by_profile(folder: Path, code: str, ways: Sequence[int]) -> tuple[Program, Tuned]:
+    """A function, and what becomes of it where of 100 passes of each branch so many are taken."""
+    image = power_library(folder, {"f": code.splitlines()})
     program = analyse(image, POWER9)
-    places = branches(program)
-    counts = {places[0]: Direction(100, 0, 0), places[1]: Direction(100, 100, 0)}
-    text = Directions(text_hash(image), {(BRANCH, at): one for at, one in counts.items()}).written()
-    profile = read(text.encode(), "p.txt", image)
+    counts = {
+        (BRANCH, at): Direction(100, held, 0)
+        for at, held in zip(branches(program), ways, strict=True)
+    }
+    profile = read(Directions(text_hash(image), counts).written().encode(), "p.txt", image)
     options, power9 = Options(passes=("layout", "align")), POWER9.cpus["power9"]
     tuned = tune(image, POWER9, power9, options, lambda *_: None, profile, 1, program)
     assert [edit.technique for edit in tuned.edits] == ["layout"], tuned.skips
+    return program, tuned
+
+
+def test_code_that_no_control_comes_to_stands_aside(tmp_path: Path) -> None:
+    """The entries of what stands elsewhere follow."""
+    program, tuned = by_profile(tmp_path, SHARED, (0, 100))
     (table,) = program.references.tables
-    new = replace(image, data=tuned.data)
+    image, new = program.image, replace(program.image, data=tuned.data)
     size = table.size * len(table.targets)
     assert new.read(table.address, size) != image.read(table.address, size)
     listing = program.listing
     data = listing.addresses[listing.rows == INLINE].tolist()
     others = [at for at in data if not table.address <= at < table.address + size]
     assert others and all(new.read(at, 4) == image.read(at, 4) for at in others)
+
+
+def test_what_stands_before_a_traceback_table_moves(tmp_path: Path) -> None:
+    """The last block comes first, and the table keeps its place."""
+    code = "\n".join((FIRST.removeprefix("1:"), "	.long 0, 0x900, 0x80"))
+    _, tuned = by_profile(tmp_path, code, (100,))
+    assert tuned.edits[0].new.startswith("0; 1 branch inverted, +0 jumps")
 
 
 def branches(program: Program) -> Sequence[int]:
