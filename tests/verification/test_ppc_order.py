@@ -221,3 +221,38 @@ g:  li 3, 1
     blr
     .size g, .-g
 """
+
+
+@pytest.mark.parametrize(
+    ("ending", "finding"),
+    [
+        ("nop\n bl g\n .long 0, 0x900", ""),
+        ("nop\n bl g\n .long 0, 0x901", "data"),
+        ("bl g\n nop\n .long 0, 0x901", "data"),
+        ("bl g\n li 4, 1\n .long 0, 0x900", "data"),
+        ("bl g\n blr\n .long 0, 0x900", "data"),
+    ],
+)
+def test_behind_a_call_and_nops_the_same_data_stands(
+    tmp_path: Path, ending: str, finding: str
+) -> None:
+    """If the call came back, control would come to it in both files."""
+    old, new = (LAST.format(each) for each in ("bl g\n nop\n .long 0, 0x900", ending))
+    found = said(tmp_path, old, new, "powerpc64le")
+    assert finding in found
+    assert bool(found) is bool(finding)
+
+
+LAST = """
+    .globl f
+    .type f, @function
+f:  cmpdi 3, 0
+    beqlr
+    mflr 0
+    {}
+    .size f, .-f
+    .type g, @function
+g:  li 3, 1
+    blr
+    .size g, .-g
+"""

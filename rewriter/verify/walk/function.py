@@ -370,7 +370,7 @@ class Walk:
         return self.target.table.link(insn)
 
     def _following(self, old: int, new: int, link: int | None = None) -> Iterable[Pair]:
-        """What comes after an instruction; past the function's end, its end, over nops at most."""
+        """What comes after an instruction; its end past the function's, or data, over nops."""
         pair = Pair(old + self.size, new + self.size, link)
         if link is not None and old != new and RETURNS not in self.program.assume:
             raise Different("a return address differs, which --assume does not allow")
@@ -378,10 +378,19 @@ class Walk:
             return self._leaving(pair)
         if link is not None:
             self._same_behind(old, pair)
-        if self.old_code.rows[self.old_code.at[pair.old]] != INLINE:
+        old_code, new_code = self.old_code, self.new_code
+        behind = Pair(self._over_nops(old_code, pair.old), self._over_nops(new_code, pair.new))
+        if old_code.rows[old_code.at[behind.old]] != INLINE:
             return (pair,)
-        self._same_data(pair)
+        self._same_data(behind)
         return ()
+
+    def _over_nops(self, code: Cutter, place: int) -> int:
+        """Where the first stands that is no nop, at a place or behind it in the function."""
+        for at in range(code.at.get(place, len(code.words)), len(code.words)):
+            if code.words[at] not in self._nops or code.rows[at] == INLINE:
+                return code.addresses[at]
+        return place
 
     def _leaving(self, pair: Pair) -> Iterable[Pair]:
         """Nothing in the function comes: control leaves over its end in both files, if it comes.
