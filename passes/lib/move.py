@@ -20,7 +20,7 @@ from passes.ordering.arranged import Order
 from passes.ordering.sequences import run_starts, starts_of_runs
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
-from rewriter.core.code.listing import FLOWS
+from rewriter.core.code.listing import FLOWS, INLINE
 from rewriter.core.code.program import BEYOND, Fixup, Function, JumpTable
 from rewriter.core.isa.instruction import AWAY, COMING_BACK, Flow, Insn
 from rewriter.core.target.cpu import Cpu, Placing
@@ -418,12 +418,15 @@ def _code(
 
 
 def _unreached(program: Program, function: Function) -> set[int]:
-    """Code that no control is seen to come to: it is there for a reason that is not known."""
-    graph, found = program.graph, set[int]()
+    """Code that no control is seen to come to: it is there for a reason that is not known.
+
+    Data goes with what is before it.
+    """
+    graph, listing, found = program.graph, program.listing, set[int]()
     blocks = graph.blocks_of(function)
     for block in blocks.start + np.flatnonzero(~graph.reached[blocks.start : blocks.stop]):
         here = slice(int(graph.first[block]), int(graph.last[block]))
-        found.update(program.listing.addresses[here].tolist())
+        found.update(listing.addresses[here][listing.rows[here] != INLINE].tolist())
     return found
 
 
