@@ -193,11 +193,11 @@ class _Block:
         """The slot's value as a search added to something else."""
         if value.kind != "add":
             return []
-        store, (addends, constant) = value.store, _addends(value)
+        store, (parts, constant) = value.store, addends(value)
         found: list[_Found] = []
-        for base in addends if 2 <= len(addends) <= _ADDENDS else ():
+        for base in parts if 2 <= len(parts) <= _ADDENDS else ():
             rest = store.const(0)
-            for addend in addends:
+            for addend in parts:
                 rest = rest if addend is base else store.add(rest, addend)
             if any(v is rest for v in self.trace.operand[slot].values()):
                 return []  # the search ends in an earlier slot
@@ -376,17 +376,18 @@ def _is_some_bits(value: Term) -> bool:
     return value.kind in ("and", "lshr") and value.args[1].kind == "const"
 
 
-def _addends(value: Term) -> tuple[list[Term], int]:
-    """What a sum adds up, and its constant."""
+def addends(value: Term) -> tuple[list[Term], int]:
+    """What a sum adds up, and its constant; of one of too many, parts that are as many."""
     root, constant = value.store.linear(value)
-    found, stack = [], [root]
-    while stack:
+    found: list[Term] = []
+    stack = [root]
+    while stack and len(found) + len(stack) <= _ADDENDS:  # one that doubles has very many
         top = stack.pop()
         if top.kind == "add" and top.args[1].kind != "const":
             stack.extend(top.args)
         else:
             found.append(top)
-    return found, constant
+    return found + stack, constant
 
 
 def _cuts(value: Term) -> list[Term]:

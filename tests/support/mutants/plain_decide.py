@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import Flow, Insn
 from tests.support.mutants.changes import Change
 from tests.support.mutants.plain_base import WORD, PlainBase
 from tests.support.mutants.plain_copies import Copies
@@ -128,13 +128,24 @@ class PlainDecider(ABC):
         return idle(old) and (idle(new) or same) and not self.ways.is_reached(place)
 
     def _leads_alike(self, place: int, old: Insn, new: Insn) -> bool:
-        """The same transfer to another address from where control comes to the same."""
+        """The same transfer to another address from where control comes to the same, or a branch
+        that leads where control goes on without it, before and after."""
+        if self._leads_on(place, old) and self._leads_on(place, new):
+            return True
         one, other = old.target(place), new.target(place)
         if old.op is not new.op or old.placeless != new.placeless or one is None or other is None:
             return False
         if old.op.flow.calls:
             return False
         return self.ways.settled(one) == self.ways.settled(other)
+
+    def _leads_on(self, place: int, insn: Insn) -> bool:
+        """Whether a branch that writes nothing leads where control goes on without it, too."""
+        target = insn.target(place)
+        if insn.op.flow is not Flow.BRANCH or target is None:
+            return False
+        writes = self.base.program.target.table.defs(insn)
+        return not writes and self.ways.settled(target) == self.ways.settled(place + WORD)
 
     def by_running(self, change: Change, first: int, other: Mapping[int, Insn], last: int) -> str:
         """The equivalence that holds of the code that changed, or with what is before it."""

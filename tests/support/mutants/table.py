@@ -32,7 +32,7 @@ NUMBER` makes one again (`--seed {seed}`).
 | same instruction, hint of a jump | the words differ in bits that say nothing, or only predict |
 | does nothing | nops, predictions and prefetches that cannot fault |
 | nop not reached | nothing leads there, and it was nop before too, or is the original's now |
-| leads to the same place | past nops and branches that always go |
+| leads to the same place | past nops and branches that always go, or one that leads to the next |
 | commuting, no effect, stop alone | alone, from any state: the same registers, memory and events |
 | dead | the same but for registers that no way from there reads, by an analysis of its own |
 | equal in what is before | the same behind the straight code that always runs before it |
