@@ -60,7 +60,7 @@ class Lines:
         if line[0][0] != 0 or (units.held_last and line[-1][-1] != len(units.spans) - 1):
             return False
         contents = self._of(line)
-        held = [unit for one in contents if one.held for unit in one.held]
+        held = [unit for one in contents for unit in one.held]
         return held == sorted(held) and self._keeps(contents)
 
     def _keeps(self, contents: Iterable[Contents]) -> bool:

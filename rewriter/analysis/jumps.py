@@ -177,6 +177,7 @@ class _Settle:
     frames: Mapping[int, Fde]
     _reads: dict[int, list[TableRead]] = field(default_factory=dict)
     _spills: dict[int, list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
+    _rows: dict[int, list[tuple[int, bool]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.listing, self.functions = self.graph.listing, self.graph.functions
@@ -351,20 +352,28 @@ class _Settle:
         A table that tells nowhere that a frame is given back is one for calls alone, and says
         nothing of what stands between them.
         """
-        frame = self.frames.get(self._owner(jump).start)
-        if frame is None:
+        framed = self._framed(self._owner(jump).start)
+        is_told = any(before and not behind for (_, before), (_, behind) in pairwise(framed))
+        if not is_told or not [one for at, one in framed if at <= jump][-1]:
             return False
-        try:
-            described = rows(frame)
-        except BadInput:
-            return False
-        entered, here = described[0][1], [one for at, one in described if at <= jump][-1]
-        framed = [one.cfa != entered.cfa for _, one in described]
-        is_told = any(before and not behind for before, behind in pairwise(framed))
         first = int(self.graph.first[self.graph.block_holding(jump)])
         column, bit = divmod(self.target.stack, 64)
         written = self.listing.defs[first : self.listing.index(jump), column] >> np.uint64(bit)
-        return is_told and here.cfa != entered.cfa and not np.any(written & np.uint64(1))
+        return not np.any(written & np.uint64(1))
+
+    def _framed(self, start: int) -> list[tuple[int, bool]]:
+        """Of a function's unwind rows, whether there is another frame from each on than at first.
+
+        Nothing where it has no rows, or none that are understood.
+        """
+        if start not in self._rows:
+            frame = self.frames.get(start)
+            try:
+                described = [] if frame is None else rows(frame)
+            except BadInput:
+                described = []
+            self._rows[start] = [(at, one.cfa != described[0][1].cfa) for at, one in described]
+        return self._rows[start]
 
     @cached_property
     def _names(self) -> list[int]:

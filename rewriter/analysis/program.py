@@ -522,6 +522,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
     if not len(listing):
         raise BadInput(f"{image.name}: holds no code", hint="not even one instruction")
     frames = unwind.frames(image)
+    by_start = {frame.start: frame for frame in frames}
     functions = with_called(find_functions(image, frames), listing)
     words = relocated(image, target)
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
@@ -561,7 +562,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
             target.references(image, listing, functions, words), words=fixed_words(image, words)
         ),
         named,
-        {frame.start: frame for frame in frames},
+        by_start,
     )
     held = (*held, *but_for_switches(named_by_words, references.tables))
     if TABLES not in assume:
@@ -574,7 +575,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         assume=assume,
         listing=listing,
         functions=functions,
-        frames={frame.start: frame for frame in frames},
+        frames=by_start,
         references=references,
         graph=graph,
         live=liveness.solve(graph),

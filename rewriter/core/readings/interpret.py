@@ -225,13 +225,6 @@ class _Machine(Concrete):
         self.pc = 0
         self.answer = opaque
 
-    def get(self, source: Reg | int) -> int:
-        return self.registers[source] if source.__class__ is Reg else source
-
-    def set(self, register: Reg, value: int) -> None:
-        if register not in self.constants:
-            self.registers[register] = value & self.ones
-
     def load(self, address: int, size: int) -> int:
         address &= self.ones
         if address & size - 1:

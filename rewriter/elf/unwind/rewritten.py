@@ -20,10 +20,14 @@ from rewriter.elf.unwind.rows import Rule, Rules
 _SHORT = 1 << 6
 """Registers below have their number in the byte of the instruction."""
 
-_PLAIN = {"undefined": 0x07, "same_value": 0x08}
-_NUMBERED = {"register": 0x09, "expression": 0x10, "val_expression": 0x16}
-_FACTORED = {"offset": (0x05, 0x11), "val_offset": (0x14, 0x15)}
-"""Rules of a distance, without and with a sign."""
+_OPCODES: dict[tuple[str, ...], int] = {what: opcode for opcode, what in rows.CFA_RULES.items()} | {
+    what: opcode for opcode, what in rows.REGISTER_RULES.items()
+}
+"""By what `rows` reads in them: a rule, its operands, and the factor of a register's."""
+
+
+def _opcode(*what: str) -> bytes:
+    return bytes((_OPCODES[what],))
 
 
 def rewritten(fde: Fde, table: Sequence[tuple[int, Rules]]) -> list[Patch] | None:
@@ -81,30 +85,32 @@ class _Writer:
         if new.cfa == before:
             return b""
         if isinstance(offset, bytes):
-            return bytes((0x0F,)) + uleb(len(offset)) + offset
+            return _opcode("def_cfa_expression", "b") + uleb(len(offset)) + offset
         if kind != "register" or offset < 0:
             return None
         if before[:2] == (kind, register):
-            return bytes((0x0E,)) + uleb(offset)
+            return _opcode("def_cfa_offset", "u") + uleb(offset)
         if before[0] == kind and before[2] == offset:
-            return bytes((0x0D,)) + uleb(register)
-        return bytes((0x0C,)) + uleb(register) + uleb(offset)
+            return _opcode("def_cfa_register", "u") + uleb(register)
+        return _opcode("def_cfa", "uu") + uleb(register) + uleb(offset)
 
     def _register(self, register: int, rule: Rule | None) -> bytes | None:
         named = uleb(register)
         if rule == dict(self._initial.registers).get(register):
             short = register < _SHORT
-            return bytes((rows.DW_CFA_restore | register,)) if short else b"\x06" + named
+            extended = bytes((rows.DW_CFA_restore_extended,)) + named
+            return bytes((rows.DW_CFA_restore | register,)) if short else extended
         name, value = rule or ("", None)
-        if name in _PLAIN:
-            return bytes((_PLAIN[name],)) + named
-        if name in _NUMBERED and isinstance(value, bytes):
-            return bytes((_NUMBERED[name],)) + named + uleb(len(value)) + value
-        if name in _NUMBERED and isinstance(value, int):
-            return bytes((_NUMBERED[name],)) + named + uleb(value)
-        if name in _FACTORED and isinstance(value, int):
+        if isinstance(value, int) and (name, "u", "d") in _OPCODES:
             return self._kept(register, name, value)
-        return None
+        if value is None:
+            operand, operands = b"", ""
+        elif isinstance(value, bytes):
+            operand, operands = uleb(len(value)) + value, "b"
+        else:
+            operand, operands = uleb(value), "u"
+        known = (name, operands, "") in _OPCODES
+        return _opcode(name, operands, "") + named + operand if known else None
 
     def _kept(self, register: int, name: str, value: int) -> bytes | None:
         """A register that is found by a distance from the frame."""
@@ -112,10 +118,10 @@ class _Writer:
         if rest:
             return None
         if distance < 0:
-            return bytes((_FACTORED[name][1],)) + uleb(register) + sleb(distance)
+            return _opcode(name, "s", "d") + uleb(register) + sleb(distance)
         if name == "offset" and register < _SHORT:
             return bytes((rows.DW_CFA_offset | register,)) + uleb(distance)
-        return bytes((_FACTORED[name][0],)) + uleb(register) + uleb(distance)
+        return _opcode(name, "u", "d") + uleb(register) + uleb(distance)
 
 
 def _returns(rules: Sequence[Rules], changes: Sequence[bytes | None]) -> dict[int, int]:

@@ -20,6 +20,7 @@ from rewriter.elf.unwind.entries import Cie, Fde
 DW_CFA_nop, DW_CFA_set_loc, DW_CFA_GNU_args_size = 0x00, 0x01, 0x2E
 DW_CFA_remember_state, DW_CFA_restore_state = 0x0A, 0x0B
 DW_CFA_advance_loc, DW_CFA_offset, DW_CFA_restore = 0x40, 0x80, 0xC0
+DW_CFA_restore_extended = 0x06
 ADVANCES = {0x02: ("B", 8), 0x03: ("H", 16), 0x04: ("I", 32), 0x1D: ("Q", 64)}
 """DW_CFA_advance_loc1, 2, 4 and MIPS_advance_loc8: struct format and bits of the delta."""
 
@@ -222,7 +223,7 @@ class _State:
         high, low = opcode & 0xC0, opcode & 0x3F
         if high == DW_CFA_offset:
             self.registers[low] = ("offset", reader.uleb() * self.cie.data_alignment_factor)
-        elif high == DW_CFA_restore or opcode == 0x06:
+        elif high == DW_CFA_restore or opcode == DW_CFA_restore_extended:
             self._restore(low if high else reader.uleb())
         elif opcode in REGISTER_RULES:
             self._register(*REGISTER_RULES[opcode], reader)
