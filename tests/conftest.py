@@ -205,7 +205,8 @@ def libc_ev67(patched: Patched) -> Path:
 SHARE = "_?_?(str|mem|wcs|qsort|msort|_IO_|vfprintf|printf).*"
 """Functions of the C library that are retuned where a share of them will do."""
 
-FEW = "_?_?(mem(cpy|move|set)|str(chr|to|f|er|s)|qsort|msort).*"
+_SHORT = "_?_?(mem(cpy|move|set)|str(chr|to|f|er|s)|qsort|msort).*"
+FEW = "_?_?(str|mem|qsort|msort).*" if DEEP else _SHORT
 """Fewer of them, for a second machine."""
 
 
