@@ -145,6 +145,7 @@ class Alpha:
         """The bytes of an instruction: a little-endian word."""
         return TABLE.encode(insn).to_bytes(4, "little")
 
+    standard_call = staticmethod(abi.standard_call)
     live_after = staticmethod(abi.live_after)
     passed = staticmethod(abi.passed)
     kept_over = staticmethod(abi.kept_over)
@@ -310,6 +311,6 @@ def _odd_calls(listing: Listing) -> list[int]:
     at = np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT_CALL])
     words, which = np.unique(listing.words[at], return_inverse=True)
     calls = map(listing.table.decode, words.tolist())
-    odd = [insn is not None and abi.live_after(insn) == abi.ALL for insn in calls]
+    odd = [insn is not None and not abi.standard_call(insn) for insn in calls]
     found: list[int] = at[np.array(odd, dtype=bool)[which]].tolist()
     return found

@@ -110,25 +110,35 @@ def standard_return(insn: Insn) -> bool:
     return insn.op.flow is Flow.RETURN and insn.operand("rb") == RA
 
 
+_DIVIDE = 23
+"""The link register of the division routines, which write but $23 to $25, $27 and $28 (gcc-12
+config/alpha/alpha.md, the patterns of divmodsi and divmoddi)."""
+
+
+def standard_call(insn: Insn) -> bool:
+    """Whether a computed call leaves its return address in the standard link register, and finds
+    its callee where the standard has it."""
+    return (insn.operand("ra"), insn.operand("rb")) == (RA, PV)
+
+
 def live_after(insn: Insn) -> int:
     """What code that we do not see may read after this control transfer.
 
-    Other linkages than the standard one (divide's $23, millicode's $28) may pass anything.
+    Other linkages than the standard one (divide's $23, millicode's $28) may pass anything; but
+    nothing is given in the standard link register to a division routine, which leaves it as it is.
     """
     flow = insn.op.flow
     if flow is Flow.RETURN:
         return RETURN_LIVE if standard_return(insn) else ALL
     if flow is Flow.INDIRECT_CALL:
-        return CALL_LIVE if (insn.operand("ra"), insn.operand("rb")) == (RA, PV) else ALL
+        if standard_call(insn):
+            return CALL_LIVE
+        divides = (insn.operand("ra"), insn.operand("rb")) == (_DIVIDE, PV)
+        return ALL & ~register_mask((RA,)) if divides else ALL
     if flow is Flow.INDIRECT:
         # gcc's sibling call: the callee returns to our caller.
         return CALL_LIVE | RETURN_LIVE if insn.operand("rb") == PV else ALL
     return ALL
-
-
-_DIVIDE = 23
-"""The link register of the division routines, which write but $23 to $25, $27 and $28 (gcc-12
-config/alpha/alpha.md, the patterns of divmodsi and divmoddi)."""
 
 
 def kept_over(insn: Insn) -> int:

@@ -122,6 +122,10 @@ class Standard:
         """What unseen code may read that is returned to."""
         return self.saved | self.results
 
+    def standard_call(self, insn: Insn) -> bool:
+        """Whether a computed call is by the standard: each is."""
+        return insn.op.flow in (Flow.INDIRECT_CALL, Flow.INDIRECT_CALL_IF)
+
     def live_after(self, insn: Insn) -> int:
         """What code that we do not see may read after this control transfer."""
         flow = insn.op.flow

@@ -146,7 +146,8 @@ class Ppc:
         self.abi = standard = STANDARDS[abi]
         self.everything, self.returned = standard.everything, standard.return_live
         self.live_after, self.passed = standard.live_after, standard.passed
-        self.kept_over, self.standard_return = standard.kept_over, standard.standard_return
+        self.standard_call, self.standard_return = standard.standard_call, standard.standard_return
+        self.kept_over = standard.kept_over
         self.unwound = standard.unwound
 
     @property

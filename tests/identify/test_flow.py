@@ -138,3 +138,19 @@ def test_every_flow_goes_on_in_one_way() -> None:
     assert not certain & COMING_BACK and not certain & AWAY and not COMING_BACK & AWAY
     assert {Flow.BRANCH, Flow.JUMP} == BRANCHING
     assert {Flow.JUMP, Flow.INDIRECT, Flow.RETURN, Flow.STOP} == AWAY
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("jsr t9,(pv); ldq ra,0(sp); ret", False),
+        ("jsr t9,(pv); ret", True),  # the routine leaves it as it is
+        ("jsr t9,(t5); ldq ra,0(sp); ret", True),
+        ("jsr at,(pv); ldq ra,0(sp); ret", True),  # a profile's counter asks who called
+    ],
+)
+def test_a_division_routine_reads_no_standard_return_address(text: str, read: bool) -> None:
+    graph = _graph(text)
+    live = liveness.solve(graph).into(0)
+    assert bool(live >> RA & 1) == read
+    assert live >> A1 & 1  # it may be given anything else

@@ -103,6 +103,11 @@ class Made(Alpha):
         return abi.live_after(_plain(insn))
 
     @staticmethod
+    def standard_call(insn: Insn) -> bool:
+        """Through the standard link register, whether always or not."""
+        return abi.standard_call(_plain(insn))
+
+    @staticmethod
     def standard_return(insn: Insn) -> bool:
         """Through the standard link register, whether always or not."""
         return abi.standard_return(_plain(insn))

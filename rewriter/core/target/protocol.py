@@ -504,6 +504,10 @@ class Sequential(Target, Protocol):
         """What a dynamic relocation makes of its word; None if no address of this image."""
         ...
 
+    def standard_call(self, insn: Insn) -> bool:
+        """Whether a computed call is by the standard, so that its callee may lose what that says."""
+        ...
+
     def live_after(self, insn: Insn) -> int:
         """Registers that unseen code may read after a control transfer."""
         ...

@@ -196,7 +196,7 @@ class Calls:
         calls = self._flows[graph.last - 1] == FLOW_CODE[Flow.INDIRECT_CALL]
         for block in np.flatnonzero(calls).tolist():
             insn = self.program.listing.insn(int(graph.last[block]) - 1)
-            standard = insn is not None and target.live_after(insn) != target.everything
+            standard = insn is not None and target.standard_call(insn)
             if standard and block not in known:
                 lost[block] = table.columns_of(scratch)
         perhaps = among(self._flows[graph.last - 1], FALLING)  # a call that need not happen

@@ -190,6 +190,10 @@ class Toy:
             return SAVED | RESULTS
         return SAVED | ARGUMENTS | register_mask((LR,))
 
+    def standard_call(self, insn: Insn) -> bool:
+        """There is one standard."""
+        return True
+
     def passed(self, insn: Insn) -> int:
         """What a call may give."""
         return SAVED | ARGUMENTS | register_mask((LR,))
