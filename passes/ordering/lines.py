@@ -1,12 +1,15 @@
-"""Which orders of chains may be: labels keep their sequence, and what stays has its room."""
+"""Which orders of chains may be: labels keep their sequence, what stays has its room, and branches
+reach where they lead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
+from passes.ordering.reach import Reach
 from passes.ordering.units import Units
 
 Chain = tuple[int, ...]
@@ -61,7 +64,11 @@ class Lines:
             return False
         contents = self._of(line)
         held = [unit for one in contents for unit in one.held]
-        return held == sorted(held) and self._keeps(contents)
+        return held == sorted(held) and self._keeps(contents) and self._reach.suffices(line)
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach(self.units)
 
     def _keeps(self, contents: Iterable[Contents]) -> bool:
         """Whether labels come in their sequence; any may be left out."""

@@ -40,6 +40,7 @@ from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.courses.opposites import Opposites, opposite
 from targets.alpha import Alpha, conditional
 from targets.alpha.assembler import assemble
+from targets.ppc.isa import opposites
 from targets.ppc.target import Ppc
 from tests.passes.layout.test_one_way import FUNCTION, library
 from tests.support.depth import depth
@@ -436,6 +437,20 @@ def test_a_unit_is_kept_behind_another() -> None:
         found = next(orders(units, [(None, None)] * len(items), (), (), conditional))
         both.append((found.added, found.taken))
     assert both == [(0, 98 + 4), (1, 4 + 4)]
+
+
+@pytest.mark.parametrize("far", [8000, 8300])
+def test_a_branch_takes_no_jump_in_that_leads_further_than_it_reaches(far: int) -> None:
+    """A branch over a jump, as compilers write one that does not reach: 32 KB on PowerPC."""
+    words = [0x41820008, 0x48000000 | 4 * (far - 1), *[0x38630001] * (far - 3), *[0x4E800020] * 2]
+    insns = [POWER9.table.decode(word) for word in words]
+    items = tuple((START + 4 * n, insn) for n, insn in enumerate(insns) if insn is not None)
+    function = Function(START, START + 4 * len(words), "f", "")
+    targets, counts = (START + 8, START + 4 * far), {START: Direction(100, 99, 0)}
+    code = Code(function, items, {START}, (), targets, branches=counts)
+    units = Units(code, [0] * len(items), ())
+    found = arranged(units, opposites, Chains(units, (), units.ways).order())
+    assert (found.inverted, found.taken) == (({START}, 1) if far == 8000 else (set(), 99))
 
 
 def test_a_jump_more_must_save_many_transfers() -> None:
