@@ -1,7 +1,8 @@
 """How often control goes on elsewhere in programs, before and after `layout`, and at best.
 
     python benchmarks/layout.py [--library alpha-libc] [--cpu ev67] [--profile FILE] [--halves]
-                                [--made-with PROGRAM]... [--passes LIST] [--why N] [PROGRAM...]
+                                [--made-with PROGRAM]... [--passes LIST] [--why N] [--static]
+                                [PROGRAM...]
 
 The library is retuned for the CPU without a profile, as `retune patch` does it by itself, and with
 one; by the passes of a list alone where that is given, and before by those but `layout`.  Programs
@@ -9,9 +10,12 @@ of `fixtures/programs.py` that the profile was not made with run on both, and mu
 The profile is FILE, or that of Debian's Alpha libc which comes with retune (its branches are those
 of programs whose names do not begin with bench, and of none of those that do one kind of work);
 with those --made-with some programs, each of which counts as much as all of FILE.  Of a libstdc++
-(alpha-libstdc++) programs of C++ run on it and the machine's own libc.  With --halves
+(alpha-libstdc++) programs of C++ run on it and the machine's own libc, and the profile is that of
+other programs of C++ (`programs.TRAINING`), where none is named.  With --halves
 each half of the programs is measured with a profile made with the other half, too.  With --why N
 the N functions that have most above the best order follow each line, and why they keep theirs.
+With --static a sentence follows of the functions where the profile counted no branch: how much of
+all they take, at best, and in an order by heuristics (`benchmarks/layout_static.py`).
 
 A line for each program: direct branches and jumps taken in the library for each 1,000 instructions
 that are executed there, before and after; their quotient; the quotient at best, if the functions of
@@ -29,7 +33,7 @@ import argparse
 import hashlib
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +50,7 @@ from benchmarks.layout_bound import (
 )
 from benchmarks.layout_cycles import Timed, every, timed, told
 from benchmarks.layout_reasons import Reasons
+from benchmarks.layout_static import line as uncounted
 from benchmarks.whole_programs import retuned
 from fixtures import guests, programs
 from fixtures.inputs import Missing, cache_dir, find, write_aside
@@ -150,8 +155,13 @@ def written(profiles: Sequence[Directions]) -> Path:
     return path
 
 
-def lines(files: Sequence[Path], cpu: Cpu, names: Sequence[str], why: int = 0) -> Iterator[str]:
-    """The rows of some programs, as lines of Markdown; behind each, so many functions with why."""
+def lines(
+    files: Sequence[Path],
+    cpu: Cpu,
+    names: Sequence[str],
+    more: Callable[[Bound, Executed], Iterator[str]],
+) -> Iterator[str]:
+    """The rows of some programs, as lines of Markdown; behind each, what else is said of it."""
     images = [load(path) for path in files]
     both = [(analyse(image, sequential_of(image)), image) for image in images]
     edits = detach(images[1].data)[1].edits
@@ -171,13 +181,26 @@ def lines(files: Sequence[Path], cpu: Cpu, names: Sequence[str], why: int = 0) -
         )
         bound = Bound(before, cpu)
         yield row(name, before, after, bound, ordered, misses, told(*cycles))
-        yield from reasons(files[1], bound, after, why)
+        yield from more(bound, after)
 
 
-def reasons(path: Path, bound: Bound, after: Executed, most: int) -> Iterator[str]:
-    """The functions of an output with most above a bound, and why."""
-    if most:
-        yield from Reasons.read(path.with_name(SAID)).lines(bound, after, most)
+@dataclass(frozen=True)
+class Said:
+    """What is said behind a row: of an output by a profile, so many functions and why they keep
+    their order; and of functions that the profile has nothing of, if that is asked for."""
+
+    path: Path
+    profile: Path
+    why: int
+    static: bool
+
+    def __call__(self, bound: Bound, after: Executed) -> Iterator[str]:
+        """The lines."""
+        if self.why:
+            yield from Reasons.read(self.path.with_name(SAID)).lines(bound, after, self.why)
+        if self.static:
+            counts = parse(self.profile.read_text("ascii"), self.profile.name).counts
+            yield uncounted(bound, [address for _, address in counts])
 
 
 def missed(name: str, path: Path, cpu: Cpu) -> int:
@@ -231,10 +254,12 @@ def sequential_of(image: Image) -> Sequential:
     return target
 
 
-def usual(path: Path) -> Sequence[str]:
-    """The programs that a library is measured with."""
+def usual(path: Path) -> tuple[Sequence[str], Sequence[str]]:
+    """The programs that a library is measured with, and those that its profile is made with."""
     is_libc = len(libraries(path)) == 1
-    return [*programs.WORK, *programs.BENCH] if is_libc else [*programs.CPLUSPLUS]
+    if is_libc:
+        return [*programs.WORK, *programs.BENCH], []
+    return [*programs.CPLUSPLUS], [*programs.TRAINING]
 
 
 def groups(names: Sequence[str], halves: bool) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
@@ -257,6 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--halves", action="store_true")
     parser.add_argument("--why", type=int, default=0, metavar="N")
+    parser.add_argument("--static", action="store_true")
     given = parser.parse_args(arguments)
     try:
         path = find(given.library)
@@ -266,10 +292,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         read = [parse(known.read_text("ascii"), known.name)] if known.is_file() else []
         made = Retuned(path, given.cpu, tuple(filter(None, given.passes.split(","))))
         print(f"| {' | '.join(HEAD)} |\n|" + "---|" * len(HEAD))
-        for names, others in groups(given.programs or usual(path), given.halves):
-            counted = [*read, *counted_with(path, [*given.made_with, *others], given.cpu)]
-            files = made.without(), made.by(written(counted))
-            for line in lines(files, cpu, names, given.why):
+        measured, training = usual(path)
+        for names, others in groups(given.programs or measured, given.halves):
+            made_with = given.made_with or training
+            counted = [*read, *counted_with(path, [*made_with, *others], given.cpu)]
+            profile = written(counted)
+            files = made.without(), made.by(profile)
+            said = Said(files[1], profile, given.why, given.static)
+            for line in lines(files, cpu, names, said):
                 print(line, flush=True)
     except Missing as missing:
         print(missing, file=sys.stderr)

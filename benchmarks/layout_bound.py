@@ -117,24 +117,37 @@ class Bound:
         return dict(self._found())
 
     def _found(self) -> Iterator[tuple[Function, int]]:
-        program, nops = self.run.program, Nops(self.run.program, self.cpu)
-        counts = self.run.directions()
-        for function in program.functions:
-            if self.run.taken_in(function) and not program.not_understood(function):
-                yield function, self._fewer(function, nops, counts)
+        for function in self.run.program.functions:
+            if self.run.taken_in(function) and not self.run.program.not_understood(function):
+                fewer = self.run.taken_in(function) - self.taken_by(function, self._counts)
+                yield function, max(fewer, 0)
 
-    def _fewer(self, function: Function, nops: Nops, counts: Mapping[int, Direction]) -> int:
+    def taken_by(self, function: Function, likely: Mapping[int, Direction]) -> int:
+        """How many are taken in a function in the best order by other counts of its branches."""
+        known = self.run.program.target.inverting
+        assert known is not None
+        counted, guide = (self._units(function, counts) for counts in (self._counts, likely))
+        order = Chains(guide, (), guide.ways).order()
+        fewer = sum(counted.taken) - arranged(counted, known, order).taken
+        return self.run.taken_in(function) - fewer
+
+    def _units(self, function: Function, counts: Mapping[int, Direction]) -> Units:
+        """What stands together in a function, with counts of its branches."""
         program = self.run.program
-        items = tuple(nops.standing({}, function.start, function.end))
+        items = tuple(self._nops.standing({}, function.start, function.end))
         targets = {target for _, target in transfers(function, items)}
         targets |= {t for table in program.tables_of(function) for t in table.targets}
         starts = {function.start, *program.target.entries(program.listing, function)}
-        known = program.target.inverting
-        assert known is not None
         code = Code(function, items, starts, (), targets, branches=counts)
-        units = Units(code, [0] * len(items), program.pads_of(function))
-        found = arranged(units, known, Chains(units, (), units.ways).order())
-        return max(sum(units.taken) - found.taken, 0)
+        return Units(code, [0] * len(items), program.pads_of(function))
+
+    @cached_property
+    def _counts(self) -> Mapping[int, Direction]:
+        return self.run.directions()
+
+    @cached_property
+    def _nops(self) -> Nops:
+        return Nops(self.run.program, self.cpu)
 
 
 def above(bound: Bound, after: Executed, ordered: Collection[int]) -> Mapping[str, int]:

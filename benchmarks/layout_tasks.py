@@ -1,17 +1,23 @@
 """How often control goes on elsewhere in a distribution's libraries, before and after `layout`.
 
     python benchmarks/layout_tasks.py [--cpu power9] [--file PATH] [--made-with TASK] [--why N]
-                                      [TASK...]
+                                      [--static] [TASK...]
+    python benchmarks/layout_tasks.py --built sqlite3 --machine alpha --cpu ev67 [...]
 
 A file of Debian's packages for little-endian PowerPC64 (`fixtures/archive`) is retuned by `align`
 without a profile, and by `layout` and `align` with one: of the tasks --made-with.  Other tasks run
 on both, in a root of which only that file differs, and must do the same; some are of
 `fixtures/archive/others`.  Printed is a line for each, as by `benchmarks/layout.py`.
+
+With --built the file is a library that is cross-built from its source for another machine, alpha or
+ppc (32-bit), as `fixtures/ppc_builds.py` says; so is the program that the tasks use it by, and all
+other programs are those of the root.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +27,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.layout import HEAD, Retuned, cache_sizes, reasons, row, sequential_of, written
+from benchmarks.layout import HEAD, Retuned, Said, cache_sizes, row, sequential_of, written
 from benchmarks.layout_bound import Bound, Executed, executed
 from benchmarks.layout_cycles import Timed, every, timed, told
 from fixtures.archive import packages
+from fixtures.archive.runs import Program as Command
 from fixtures.archive.runs import Runner
 from fixtures.archive.tasks import OTHERS, TASKS, TEXTS
-from fixtures.inputs import Missing, cache_dir
-from fixtures.programs import NO_WISHES
+from fixtures.guests import GUESTS
+from fixtures.inputs import Missing, cache_dir, find
+from fixtures.ppc_builds import LIBRARIES, shared
+from fixtures.programs import NO_WISHES, sysroot
 from passes.layout import ByProfile
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.target.cpu import Cpu
@@ -37,6 +46,8 @@ from rewriter.elf.manifest import detach
 from rewriter.identify.profiles.directions import BRANCH, Directions, text_hash
 
 EVERY = {**TASKS, **OTHERS}
+_HELPING = "power9"
+"""The CPU of the root's programs, where what is measured is for another machine."""
 _SQLITE = "usr/lib/powerpc64le-linux-gnu/libsqlite3.so.0.8.6"
 
 Seen = tuple[bytes, int]
@@ -53,10 +64,15 @@ class File:
     texts: Path
     scratch: Path
 
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.root / self.name
+
     @cached_property
     def image(self) -> Image:
         """What is in it."""
-        return load(self.root / self.name)
+        return load(self.path)
 
     @cached_property
     def program(self) -> Program:
@@ -89,12 +105,15 @@ class File:
         self, task: str, plugin: str, wishes: Mapping[str, int] = NO_WISHES
     ) -> tuple[Seen, list[bytes]]:
         """What a task does, and what a plugin wrote of each of its processes, by their order."""
-        runner = Runner(self.root, self.cpu, self.texts, self.scratch)
         more = "".join(f",{name}={value}" for name, value in wishes.items())
         out = f"{{name}}.$$,library={Path(self.name).name}{more}"
-        done, counts = runner.observed(EVERY[task], plugin, out)
+        done, counts = self.runner().observed(EVERY[task], plugin, out)
         files = sorted(counts.iterdir(), key=lambda path: int(path.suffix[1:]))
         return (done.stdout, done.returncode), [path.read_bytes() for path in files]
+
+    def runner(self) -> Runner:
+        """What runs tasks with it."""
+        return Runner(self.root, self.cpu, self.texts, self.scratch)
 
     def counted(self, task: str) -> Directions:
         """Which way its branches go in a task."""
@@ -108,11 +127,32 @@ class File:
         return replace(self, root=root)
 
 
-def rows(
-    old: File, retuned: Retuned, tasks: Sequence[str], made_with: Sequence[str], why: int
-) -> Iterator[str]:
-    """The lines of some tasks; behind each, so many functions and why they keep their order."""
-    profile = written([old.counted(task) for task in made_with])
+@dataclass(frozen=True)
+class Built(File):
+    """A library beside a program for another machine, which stands in for the root's."""
+
+    command: Command
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.command.path.with_name(self.name)
+
+    def runner(self) -> Runner:
+        """What runs tasks with it."""
+        return Runner(self.root, _HELPING, self.texts, self.scratch, others=(self.command,))
+
+    def replaced(self, path: Path, root: Path) -> File:
+        """Another in its place, in a folder like its own."""
+        shutil.copytree(self.command.path.parent, root)
+        shutil.copy(path, root / self.name)
+        program = root / self.command.path.name
+        return replace(self, command=replace(self.command, path=program))
+
+
+def rows(old: File, retuned: Retuned, given: argparse.Namespace) -> Iterator[str]:
+    """The lines of some tasks; behind each, what else is said of it."""
+    profile = written([old.counted(task) for task in given.made_with])
     made = (retuned.without(), retuned.by(profile))
     before, after = (
         old.replaced(path, old.scratch.with_name(name))
@@ -120,7 +160,8 @@ def rows(
     )
     edits = detach(after.image.data)[1].edits
     ordered = {edit.address for edit in edits if edit.technique == ByProfile.name}
-    for task in tasks:
+    said = Said(made[1], profile, given.why, given.static)
+    for task in given.tasks:
         (one, run), (other, again) = before.ran(task), after.ran(task)
         if one != other or one[1]:
             raise RuntimeError(f"{task} does something else")
@@ -129,7 +170,7 @@ def rows(
         misses = [file.missed(task) for file in (before, after)]
         bound = Bound(run, old.chip)
         yield row(task, run, again, bound, ordered, misses, cycles)
-        yield from reasons(made[1], bound, again, why)
+        yield from said(bound, again)
 
 
 def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
@@ -141,10 +182,21 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         place.mkdir()
         packages.unpack(names, place)
     old = File(root, given.file, given.cpu, texts, folder / "scratch")
-    retuned = Retuned(root / given.file, given.cpu, tuple(given.passes.split(",")))
+    if given.built:
+        old = built(old, given.built, given.machine)
+    retuned = Retuned(old.path, given.cpu, tuple(given.passes.split(",")))
     yield f"| {' | '.join(HEAD)} |"
     yield "|" + "---|" * len(HEAD)
-    yield from rows(old, retuned, given.tasks, given.made_with, given.why)
+    yield from rows(old, retuned, given)
+
+
+def built(file: File, name: str, machine: str) -> Built:
+    """A library for another machine, with a file's root and CPU."""
+    guest = GUESTS[machine]
+    program, library = shared(name, guest)
+    libraries = sysroot(find(f"{machine}-libc"), cpu=file.cpu)
+    command = Command(program, guest.emulator, file.cpu, libraries)
+    return Built(file.root, library.name, file.cpu, file.texts, file.scratch, command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -152,9 +204,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cpu", default="power9")
     parser.add_argument("--file", default=_SQLITE)
+    parser.add_argument("--built", choices=LIBRARIES, metavar="NAME")
+    parser.add_argument("--machine", choices=GUESTS, default="alpha")
     parser.add_argument("--made-with", action="append", choices=EVERY, metavar="TASK")
     parser.add_argument("--passes", default="layout,align", metavar="LIST")
     parser.add_argument("--why", type=int, default=0, metavar="N")
+    parser.add_argument("--static", action="store_true")
     parser.add_argument("tasks", nargs="*", default=["sqlite-text"], metavar="TASK")
     given = parser.parse_args(arguments)
     given.made_with = given.made_with or ["sqlite"]

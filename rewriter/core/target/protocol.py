@@ -505,7 +505,7 @@ class Sequential(Target, Protocol):
         ...
 
     def standard_call(self, insn: Insn) -> bool:
-        """Whether a computed call is by the standard, so that its callee may lose what that says."""
+        """Whether a computed call is by the standard: its callee may lose what that says."""
         ...
 
     def live_after(self, insn: Insn) -> int:
