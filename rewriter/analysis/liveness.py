@@ -21,7 +21,7 @@ from rewriter.analysis.flow import Graph
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.isa.registers import Masks, from_columns, of_row
+from rewriter.core.isa.registers import Masks, of_row
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def _steps(graph: Graph, block: int, scratch: int) -> list[_Step]:
     listing, here = graph.listing, slice(int(graph.first[block]), int(graph.last[block]))
     table = listing.table
     insns = listing.insns_at(here.start, here.stop)
-    uses, defs = from_columns(listing.uses[here]), from_columns(listing.defs[here])
+    uses, defs = listing.uses.numbers(here), listing.defs.numbers(here)
     computes = [
         insn is not None
         and bool(table.computes(insn))

@@ -39,7 +39,7 @@ def test_any_part_is_that_of_the_array(part: int) -> None:
         assert np.array_equal(found[key], masks[key])
         assert np.array_equal(found[key, 1], masks[key, 1])
     assert np.array_equal(found.some(), masks.any(axis=1))
-    assert from_columns(found[2:9]) == from_columns(masks[2:9])
+    assert found.numbers(slice(2, 9)) == from_columns(found[2:9]) == from_columns(masks[2:9])
 
 
 def test_others_take_their_places() -> None:

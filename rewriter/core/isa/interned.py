@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa.registers import Masks, in_columns
+from rewriter.core.isa.registers import Masks, from_columns, in_columns
 
 Places: TypeAlias = int | slice | NDArray[np.integer[Any]] | NDArray[np.bool_]
 """Some positions, or one."""
@@ -36,6 +37,14 @@ class Interned:
         if isinstance(at, tuple):
             return np.asarray(self.distinct[self.which[at[0]], at[1]])
         return np.asarray(self.distinct[self.which[at]])
+
+    def numbers(self, at: Places) -> list[int]:
+        """The masks at some positions, each as one number."""
+        return list(map(self._distinct_numbers.__getitem__, self.which[at].tolist()))
+
+    @cached_property
+    def _distinct_numbers(self) -> list[int]:
+        return from_columns(self.distinct)
 
     @property
     def columns(self) -> int:

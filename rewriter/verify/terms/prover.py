@@ -68,6 +68,7 @@ class Prover:
     solved: int = 0
     _signatures: tuple[Terms, Signatures] | None = None
     _witnesses: dict[tuple[Term, ...], Witness | None] = field(default_factory=dict)
+    _said_of: dict[bytes, Said | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, target: Sequential) -> Prover:
@@ -119,11 +120,13 @@ class Prover:
         return known[given]
 
     def _found(self, given: tuple[Term, ...]) -> Witness | None:
-        """Assignments that Z3 finds."""
+        """Assignments that Z3 finds, once for conditions that are the same pattern."""
         pattern, inputs = possibility(given)
-        if pattern.comparisons > COMPARISONS:
-            return None
-        said = self._asked(pattern)
+        digest = pattern.digest
+        if digest not in self._said_of:
+            hard = pattern.comparisons > COMPARISONS
+            self._said_of[digest] = None if hard else self._asked(pattern)
+        said = self._said_of[digest]
         return Witness(self.width, said.of(inputs)) if said is not None else None
 
     def _equal(self, a: Term, b: Term, given: Sequence[Term]) -> tuple[Grade, str]:

@@ -16,9 +16,9 @@ A rule that is an expression may name any register.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import pairwise
 from operator import or_
 from typing import NamedTuple
@@ -28,7 +28,6 @@ import numpy as np
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.isa.registers import from_columns
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.rows import Rules, rows
@@ -41,6 +40,7 @@ Mark = tuple[str, int]
 """What an instruction is to rows, and of which registers, as a mask."""
 
 TRANSFER, WRITE, SAVE, RESTORE = "transfer", "write", "save", "restore"
+_GOES: Mark = (TRANSFER, 0)
 _EVERY = -1
 _BACK = (None, "same_value")
 
@@ -74,42 +74,70 @@ class Account:
 
 def account(rows: Rows, target: Sequential) -> Account:
     """What rows go by."""
+    named = [_named(said, target.unwound) for _, said in rows]
+    frames = reduce(or_, (one.frames for one in named))
+    every = reduce(or_, (one.holders for one in named), frames)
+    changes = (
+        Change(before, address, *_changed(old, new, target.unwound))
+        for (before, old), (address, new) in pairwise(rows)
+    )
+    only = ((row[0], one.holders & ~frames) for row, one in zip(rows, named, strict=True))
+    return Account(every, reduce(or_, (one.kept for one in named)), tuple(changes), tuple(only))
 
-    def bit(number: int) -> int:
-        register = target.unwound(number)
-        return 0 if register is None else 1 << register
 
-    frames = kept = 0  # first the registers that frames are found by
-    holders = list[tuple[int, int]]()
-    for address, said in rows:
-        kind, number, _ = said.cfa
-        frames |= _EVERY if kind == "expression" else bit(number)
-        kept |= bit(said.return_column)
-        holding = 0
-        for register, (rule, value) in said.registers:
-            kept |= bit(register)
-            if rule == "register" and isinstance(value, int):
-                holding |= bit(value)
-            elif rule.endswith("expression"):
-                frames = _EVERY
-        holders.append((address, holding))
-    every = reduce(or_, (holding for _, holding in holders), frames)
-    changes = []
-    for (before, old), (address, new) in pairwise(rows):
-        was, now = dict(old.registers), dict(new.registers)
-        changed = [r for r in {*was, *now} if was.get(r) != now.get(r)]
-        away = [r for r in changed if now.get(r, _BACK)[0] not in _BACK]
-        back = [r for r in changed if r not in away or was.get(r, _BACK)[0] not in _BACK]
-        masked = (reduce(or_, map(bit, some), 0) for some in (away, back))
-        changes.append(Change(before, address, *masked))
-    only = tuple((address, holding & ~frames) for address, holding in holders)
-    return Account(every, kept, tuple(changes), only)
+def bases_of(said: Rules, target: Sequential) -> int:
+    """What one row finds its frame, and registers kept in registers, by."""
+    named = _named(said, target.unwound)
+    return named.frames | named.holders
+
+
+_Unwound = Callable[[int], int | None]
+"""The register that a number in rows stands for."""
+
+
+class _Named(NamedTuple):
+    """Masks of registers that one row names: what its frame is found by, what others are kept in,
+    and those with rules."""
+
+    frames: int
+    holders: int
+    kept: int
+
+
+def _bit(number: int, unwound: _Unwound) -> int:
+    register = unwound(number)
+    return 0 if register is None else 1 << register
+
+
+@lru_cache(1 << 12)  # few rules come again and again
+def _named(said: Rules, unwound: _Unwound) -> _Named:
+    kind, number, _ = said.cfa
+    frames = _EVERY if kind == "expression" else _bit(number, unwound)
+    kept, holders = _bit(said.return_column, unwound), 0
+    for register, (rule, value) in said.registers:
+        kept |= _bit(register, unwound)
+        if rule == "register" and isinstance(value, int):
+            holders |= _bit(value, unwound)
+        elif rule.endswith("expression"):
+            frames = _EVERY
+    return _Named(frames, holders, kept)
+
+
+@lru_cache(1 << 12)
+def _changed(old: Rules, new: Rules, unwound: _Unwound) -> tuple[int, int]:
+    """Masks of the registers that are kept elsewhere, or back, in the second of two rows."""
+    was, now = dict(old.registers), dict(new.registers)
+    changed = [r for r in {*was, *now} if was.get(r) != now.get(r)]
+    away = [r for r in changed if now.get(r, _BACK)[0] not in _BACK]
+    back = [r for r in changed if r not in away or was.get(r, _BACK)[0] not in _BACK]
+    masked = (reduce(or_, (_bit(r, unwound) for r in some), 0) for some in (away, back))
+    return next(masked), next(masked)
 
 
 class Framed:
     """The instructions of [start, end) that the rows of an entry go by, nops apart.
 
-    `addresses` are those of all instructions, `marks` what each is, if anything.
+    `addresses` are those of all instructions, `marks` what some of them are, by their numbers.
     """
 
     def __init__(self, listing: Listing, kinds: Kinds, start: int, end: int, said: Account) -> None:
@@ -117,37 +145,49 @@ class Framed:
         kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
         kept = np.flatnonzero((kind & IDLE == 0) & (listing.rows[first:last] >= 0))
         self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
-        self._transfers = (listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]).tolist()
-        self._defs = from_columns(listing.defs[first:last][kept])
-        self._uses = from_columns(listing.uses[first:last][kept])
+        goes = listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]
+        self._transfers: list[int] = np.flatnonzero(goes).tolist()
+        self._defs = listing.defs.numbers(kept + first)
+        self._uses = listing.uses.numbers(kept + first)
         self._whole = {
             at: kinds.whole(listing, first + int(kept[at]))
             for at in np.flatnonzero(kind[kept] & WHOLE).tolist()
         }
         self._kinds = kinds
         self._said, self._frame = said, said.bases | kinds.target.frame_bases
-        again = self._written_again()
-        self.marks = [self._mark(at, again[at]) for at in range(len(self.addresses))]
+        self.marks: dict[int, Mark] = dict(self._marked())
 
-    def _written_again(self) -> list[int]:
-        """Scratch results written again behind each instruction before anything is found there."""
-        starts = [address for address, _ in self._said.holders]
-        every = reduce(or_, (holding for _, holding in self._said.holders), 0)
-        found, again = [0] * len(self.addresses), 0
-        for at in reversed(range(len(self.addresses)) if every else ()):
+    def _marked(self) -> Iterator[tuple[int, Mark]]:
+        """What instructions are, ascending."""
+        goes, bases = dict.fromkeys(self._transfers, _GOES), self._said.bases
+        written = [at for at, mask in enumerate(self._defs) if mask & bases]
+        again = self._written_again(sorted({*goes, *written}))
+        for at in sorted({*goes, *written, *self._whole}):
+            mark = goes.get(at) or self._mark(at, again.get(at, 0))
+            if mark is not None:
+                yield at, mark
+
+    def _written_again(self, some: Sequence[int]) -> dict[int, int]:
+        """Scratch results written again behind an instruction before anything is found there.
+
+        Of `some`, which are all that go elsewhere or write what is found by.
+        """
+        holders, goes = self._said.holders, frozenset(self._transfers)
+        starts = [address for address, _ in holders]
+        every = reduce(or_, (holding for _, holding in holders), 0)
+        found, again = dict[int, int](), 0
+        for n in reversed(range(len(some) if every else 0)):
+            at, before = some[n], self.addresses[some[n - 1]] if n else starts[0]
             scratch = self._kinds.target.spelling.SCRATCH | self._defs[at]
             if at not in self._whole and not self._uses[at] & ~scratch:
                 found[at] = again
-            again = 0 if self._transfers[at] else again | self._defs[at] & every
-            before = self.addresses[at - 1] if at else starts[0]
-            first = bisect_right(starts, before) - 1  # rows of nops in between count, too
-            for _, holding in self._said.holders[first : bisect_right(starts, self.addresses[at])]:
+            again = 0 if at in goes else again | self._defs[at] & every
+            first = bisect_right(starts, before) - 1  # rows of what is not among them count, too
+            for _, holding in holders[first : bisect_right(starts, self.addresses[at])]:
                 again &= ~holding
         return found
 
     def _mark(self, at: int, again: int) -> Mark | None:
-        if self._transfers[at]:
-            return TRANSFER, 0
         if at in self._whole:
             register, base, is_save = self._whole[at]
             if register & self._said.kept and base & self._frame:
@@ -159,9 +199,8 @@ class Framed:
         """What a row alone goes by: instructions by number, and what each is."""
         first, end = (bisect_left(self.addresses, at) for at in (change.before, change.address))
         found: list[tuple[int, Mark]] = []
-        ahead = end
-        while ahead > first and not self._transfers[ahead - 1]:
-            ahead -= 1
+        goes = bisect_left(self._transfers, end)
+        ahead = max(first, self._transfers[goes - 1] + 1 if goes else first)
         for at in range(first, end):
             register, _, is_save = self._whole.get(at, (0, 0, False))
             if is_save and register & change.away:
@@ -174,7 +213,7 @@ class Framed:
 
     def holding(self) -> set[int]:
         """The addresses of all instructions that rows go by, but for transfers of control."""
-        at = {n for n, mark in enumerate(self.marks) if mark is not None and mark[0] != TRANSFER}
+        at = {n for n, mark in self.marks.items() if mark[0] != TRANSFER}
         for change in self._said.changes:
             at.update(n for n, _ in self.changing(change))
         return {self.addresses[n] for n in at}

@@ -18,7 +18,6 @@ from rewriter.core.code.listing import FLOWS, INLINE, Listing
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Flow, Insn, To
-from rewriter.core.isa.registers import from_columns
 from rewriter.elf.image import Image
 from rewriter.verify.line_check import Match, matches
 from rewriter.verify.terms.prover import Prover
@@ -159,7 +158,7 @@ class Walk:
             return  # and so nothing that was walked does
         walked = np.searchsorted(self.new.addresses, addresses(self.visited))
         words: list[int] = self.new.words[walked].tolist()
-        if (self._written(words, from_columns(self.new.defs[walked])) | more) & ~before:
+        if (self._written(words, self.new.defs.numbers(walked)) | more) & ~before:
             self.findings.append(f"{self.function.name}: a register is written that was not before")
 
     def _written(self, words: Iterable[int], defs: Iterable[int]) -> int:

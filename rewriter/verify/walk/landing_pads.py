@@ -135,10 +135,14 @@ class Pads:
         return state.places(address, self.table.effects(insn.op).size)
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:
-        """Shows that a new thrower stands for an old one; raises Different."""
+        """Shows that a new thrower stands for an old one; raises Different.
+
+        Those of old ones first that touch the same place as it stands.
+        """
         pad = _pad(new.way)
         live = 0 if pad is None else self.program.live_into(pad) & ~self._given
-        for one in old:
+        places = tuple(map(comparison.through, new.places))
+        for one in sorted(old, key=lambda one: one.places != places):
             if (one.way, one.name) != (new.way, new.name) or not _same(comparison, one, new):
                 continue
             try:

@@ -13,7 +13,6 @@ from rewriter.core.addresses import Addresses
 from rewriter.core.code.listing import FLOW_CODE, FLOWS, Listing
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.isa.instruction import STRAIGHT, Flow, Insn
-from rewriter.core.isa.registers import from_columns
 from rewriter.verify.walk.insn_classes import NOP, PLACED, Kinds
 
 _NEXT = FLOW_CODE[Flow.NEXT]
@@ -135,7 +134,7 @@ class Cutter:
         rows = listing.rows[here].view(np.uint16)
         self.placeless = (listing.placeless(here).astype(np.uint64) << _ROW | rows).tolist()
         self.kinds = kinds.of(listing, first, last)
-        self.uses, self.defs = from_columns(listing.uses[here]), from_columns(listing.defs[here])
+        self.uses, self.defs = listing.uses.numbers(here), listing.defs.numbers(here)
 
     def by_transfers(self, start: int, count: int) -> Segment:
         """From an address to its n-th transfer of control, to data, or to the function's end."""

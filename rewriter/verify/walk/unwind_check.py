@@ -22,23 +22,22 @@ from numpy.typing import NDArray
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
-from rewriter.core.isa.registers import from_columns
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.walk.courses import rows
-from rewriter.verify.walk.frames import Framed, Mark, account
+from rewriter.verify.walk.frames import Framed, Mark, account, bases_of
 from rewriter.verify.walk.frames import Rows as RowsOf
 from rewriter.verify.walk.insn_classes import Kinds
 
 
 class _Place(NamedTuple):
-    """What stands before a row of what all rows go by, and of what it alone does.
+    """How many instructions that all rows go by stand before a row, and what it alone goes by.
 
     `last` is the address of the last such instruction, `direct` whether there is none behind it.
     """
 
-    marks: tuple[Mark, ...]
+    marked: int
     own: tuple[Mark, ...]
     last: int
     direct: bool
@@ -47,6 +46,18 @@ class _Place(NamedTuple):
         """Whether another follows the same, or does so where nothing else was left in between."""
         gone = other.direct and self.last == other.last
         return self[:2] == other[:2] and (self.direct == other.direct or gone)
+
+
+class _Places(NamedTuple):
+    """The rows of an entry behind the first, and the instructions that all go by, in order."""
+
+    marks: list[Mark]
+    rows: list[_Place]
+
+    def same(self, other: _Places) -> bool:
+        """Whether each row of another entry stands where the same one of this does."""
+        alike = all(row.same(its) for row, its in zip(self.rows, other.rows, strict=True))
+        return alike and self.marks == other.marks
 
 
 def frame_owners(
@@ -120,8 +131,7 @@ class Rows:
             return False
         if len(before) == 1:
             return True  # from the start on
-        places = zip(self.before(before), self.after(after), strict=True)
-        return all(old.same(new) for old, new in places)
+        return self.before(before).same(self.after(after))
 
 
 def _in_order(passed: Iterable[rows.Passed]) -> bool:
@@ -141,25 +151,25 @@ def _behind(
 ) -> Counter[int]:
     """Writes, by what they write, of what the last row finds the frame or registers by."""
     at = table[-1][0]
-    found_by = account(table[-1:], target).bases
+    found_by = bases_of(table[-1][1], target)
     here = slice(*listing.span(at, end))
-    places = zip(listing.addresses[here].tolist(), from_columns(listing.defs[here]), strict=True)
+    places = zip(listing.addresses[here].tolist(), listing.defs.numbers(here), strict=True)
     written = ((place, defs & found_by) for place, defs in places if defs & found_by)
     return Counter(mask for place, mask in written if place not in others)
 
 
-def _places(listing: Listing, kinds: Kinds, table: RowsOf) -> list[_Place]:
+def _places(listing: Listing, kinds: Kinds, table: RowsOf) -> _Places:
     """Where each row of an entry stands among the instructions that rows go by."""
     said = account(table, kinds.target)
     framed = Framed(listing, kinds, table[0][0], table[-1][0], said)
-    places = []
+    marks, places = framed.marks, list[_Place]()
+    marked = list(marks)
     for change in said.changes:
         at = bisect_left(framed.addresses, change.address)
         own = framed.changing(change)
-        marked = [n for n, mark in enumerate(framed.marks[:at]) if mark is not None]
-        marks = tuple(mark for mark in framed.marks[:at] if mark is not None)
-        last = max((*marked, *dict(own)), default=-1)
+        before = bisect_left(marked, at)
+        last = max((*marked[max(before - 1, 0) : before], *dict(own)), default=-1)
         address = framed.addresses[last] if last >= 0 else table[0][0]
         direct = last == at - 1
-        places.append(_Place(marks, tuple(mark for _, mark in own), address, direct))
-    return places
+        places.append(_Place(before, tuple(mark for _, mark in own), address, direct))
+    return _Places(list(marks.values()), places)

@@ -35,7 +35,7 @@ class _Side:
         """Those of an entry."""
         rows = unwind_rows.rows(frame)
         framed = Framed(listing, kinds, frame.start, frame.end, account(rows, kinds.target))
-        marks = dict(zip(framed.addresses, framed.marks, strict=True))
+        marks = {address: framed.marks.get(at) for at, address in enumerate(framed.addresses)}
         return cls([address for address, _ in rows], rows, marks)
 
     def rules(self, address: int) -> object:
