@@ -15,13 +15,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.analysis.edges import INSIDE
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.liveness import Liveness
-from rewriter.core.code.listing import FLOWS, INLINE
+from rewriter.core.addresses import Addresses
+from rewriter.core.code.listing import FLOWS, INLINE, among
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow, Insn, To
+from rewriter.core.isa.instruction import Flow, Insn, To, leading
 from rewriter.core.isa.registers import of_row
 from rewriter.core.target.protocol import References, SharedPointer
 
@@ -55,6 +57,10 @@ class _Block(NamedTuple):
     calls: bool = False
     call: _Call | None = None
     leaves: bool = False
+
+
+_PLAIN = _Block(None)
+"""What most blocks do: nothing."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,42 @@ class Text:
         for one, other in pairs:
             found.setdefault(other, []).append(one)
         return found
+
+    @cached_property
+    def quiet(self) -> NDArray[np.bool_]:
+        """By block, whether it leaves the register alone and is not seen to call or to return."""
+        graph, listing = self.graph, self.graph.listing
+        final, writes = graph.last - 1, np.array(self.writes, dtype=np.int64)
+        writing = writes.searchsorted(graph.first) != writes.searchsorted(graph.last)
+        ends = among(listing.flows[final], _ENDING)
+        return np.asarray(~writing & ~ends & (listing.rows[final] >= 0))
+
+    @cached_property
+    def going(self) -> tuple[NDArray[np.bool_], Addresses]:
+        """By block, whether control may go from its end to the place that its last word names."""
+        listing, final = self.graph.listing, self.graph.last - 1
+        return among(listing.flows[final], leading(To.PLACE)), listing.targets[final]
+
+    @cached_property
+    def bounds(self) -> tuple[memoryview, memoryview]:
+        """By block its first position, and the one behind its last."""
+        return self.graph.first.data, self.graph.last.data
+
+    def one(self, block: _Block) -> _Block:
+        """One object for all that are equal: a text has half a million blocks."""
+        return self._blocks.setdefault(block, block)
+
+    def some(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        """One object for all that are equal."""
+        return self._places.setdefault(places, places)
+
+    @cached_property
+    def _blocks(self) -> dict[_Block, _Block]:
+        return {_PLAIN: _PLAIN}
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        return {}
 
     @cached_property
     def starts(self) -> frozenset[int]:
@@ -154,47 +196,73 @@ def _joined(a: int, b: int) -> int:
 
 
 class _Code:
-    """One function."""
+    """One function; what is kept by block is in lists, from its first block on."""
 
     def __init__(self, text: Text, function: Function) -> None:
         self.text, self.function, self.graph = text, function, text.graph
         self.blocks = self.graph.blocks_of(function)
-        self.edges = self.graph.within(self.blocks)
         self._islands = dict(self._beyond())
-        for island, goal in self._islands.items():
-            for block in text.crossing.get(island, ()):
-                if block in self.blocks:
-                    self.edges.setdefault(block, []).append(goal)
+        self._following = self._edges()
+        self._before = self._alone_before()
         self.shared = text.references.shared.get(function.start, UNKNOWN)
-        self._first, self._last = (
-            ends[self.blocks.start : self.blocks.stop].tolist()
-            for ends in (self.graph.first, self.graph.last)
-        )
-        self._before: dict[int, list[int]] = {}
-        for block, following in self.edges.items():
-            for after in following:
-                self._before.setdefault(after, []).append(block)
         self._understood = not any(at in function for at in text.references.unresolved)
-        self._done = {block: self._block(block) for block in self.blocks}
-        self._found: dict[int, int] = {}
+        self._done = self._all_done()
+        self._found: list[int] = []
+
+    def _edges(self) -> list[tuple[int, ...]]:
+        """The places of the blocks that follow each."""
+        start, edges = self.blocks.start, self.graph.within(self.blocks)
+        for island, goal in self._islands.items():
+            for block in self.text.crossing.get(island, ()):
+                if block in self.blocks:
+                    edges.setdefault(block, []).append(goal)
+        some, none = self.text.some, tuple[int, ...]()
+        return [
+            some(tuple([after - start for after in edges[block]])) if block in edges else none
+            for block in self.blocks
+        ]
+
+    def _alone_before(self) -> bytes:
+        """Of each block, whether none of the others leads there, or the one before it alone."""
+        found = bytearray([_NONE]) * len(self.blocks)
+        for at, following in enumerate(self._following):
+            for after in following:
+                alone = found[after] == _NONE and after == at + 1
+                found[after] = _PREVIOUS if alone else _SOME
+        return bytes(found)
+
+    def _all_done(self) -> list[_Block]:
+        """What each block does; most do nothing, and are not looked at one by one."""
+        here = slice(self.blocks.start, self.blocks.stop)
+        start, end = np.uint64(self.function.start), np.uint64(self.function.end)
+        goes, to = (every[here] for every in self.text.going)
+        stays = self.text.quiet[here] & (~goes | ((to >= start) & (to < end)))
+        found, one = [_PLAIN] * len(self.blocks), self.text.one
+        for at, (quiet, following) in enumerate(zip(stays.tolist(), self._following, strict=True)):
+            if not quiet or not following:
+                found[at] = one(self._block(self.blocks[at]))
+        return found
 
     @property
     def callees(self) -> set[int]:
         """Where the functions start that it calls."""
-        return {block.call.callee for block in self._done.values() if block.call is not None}
+        return {block.call.callee for block in self._done if block.call is not None}
 
     def left(self, of: Mapping[int, int]) -> int:
         """What it leaves in the register, given what others do."""
         if not self._understood or not self.blocks:
             return UNKNOWN
-        self._found = found = dict.fromkeys(self.blocks, UNSEEN) | self._entered
+        self._found = found = [UNSEEN] * len(self.blocks)
+        for at, held in self._entered.items():
+            found[at] = held
         waiting, left = [*self._entered], UNSEEN
         while waiting:
-            block = waiting.pop()
-            after = _through(self._done[block], found[block], of)
-            if self._done[block].leaves:
-                left = _joined(left, self._returned(block, after))
-            for following in self.edges.get(block, ()):
+            at = waiting.pop()
+            done = self._done[at]
+            after = found[at] if done is _PLAIN else _through(done, found[at], of)
+            if done.leaves:
+                left = _joined(left, self._returned(at, after))
+            for following in self._following[at]:
                 joined = _joined(found[following], after)
                 if joined != found[following]:
                     found[following] = joined
@@ -203,10 +271,10 @@ class _Code:
 
     def made_again(self, of: Mapping[int, int]) -> Iterator[tuple[int, Again]]:
         """The calls behind which it makes a value that is there."""
-        for block, done in self._done.items():
+        for at, (block, done) in enumerate(zip(self.blocks, self._done, strict=True)):
             if done.call is None or done.leaves or not self._alone(block + 1):
                 continue
-            after = _through(done, self._found.get(block, UNKNOWN), of)
+            after = _through(done, self._found[at] if self._found else UNKNOWN, of)
             kept = self.text.live.out_of(block) >> self.text.known.register & 1
             again = self._again(block + 1, after) if kept and after >= 0 else None
             if again is not None:
@@ -217,7 +285,7 @@ class _Code:
         graph = self.graph
         if block not in self.blocks or graph.entered[block] or graph.resumed[block]:
             return False
-        return self._before.get(block) == [block - 1]
+        return self._before[block - self.blocks.start] == _PREVIOUS
 
     def _again(self, block: int, held: int) -> Again | None:
         """What makes in a block, behind a call, what the register holds, before anything else."""
@@ -245,16 +313,16 @@ class _Code:
 
     @cached_property
     def _entered(self) -> dict[int, int]:
-        """What the register holds where control enters blocks from elsewhere."""
+        """What the register holds where control enters blocks from elsewhere, by their place."""
         found, made = dict[int, int](), self.text.entries(self.function)
-        for block in self.blocks:
+        for at, block in enumerate(self.blocks):
             address = self._address(self._at(block))
             if address in self.text.resumed or self._comes_elsewhere(block):
-                found[block] = UNKNOWN
+                found[at] = UNKNOWN
             elif address == self.function.start:
-                found[block] = KEPT
+                found[at] = KEPT
             elif self.graph.named[block]:
-                found[block] = self.shared if address in made else UNKNOWN
+                found[at] = self.shared if address in made else UNKNOWN
         return found
 
     def _comes_elsewhere(self, block: int) -> bool:
@@ -269,10 +337,10 @@ class _Code:
                 return True
         return False
 
-    def _returned(self, block: int, held: int) -> int:
+    def _returned(self, at: int, held: int) -> int:
         """What a function leaves that ends with a block: only what callers may read is sure."""
-        kept = self.text.live.out_of(block) >> self.text.known.register & 1
-        return held if kept or self._done[block].calls else UNKNOWN
+        kept = self.text.live.out_of(self.blocks[at]) >> self.text.known.register & 1
+        return held if kept or self._done[at].calls else UNKNOWN
 
     # One block ----------------------------------------------------------------------------
 
@@ -283,7 +351,8 @@ class _Code:
             return _Block(UNKNOWN if row != INLINE else None, leaves=row != INLINE)
         places = self._writes(block)
         made = self._made(block, places) if places else None
-        flow, following = FLOWS[self.graph.listing.flows[final]], self.edges.get(block, ())
+        flow = FLOWS[self.graph.listing.flows[final]]
+        following = self._following[block - self.blocks.start]
         if flow.links:
             return _Block(made, True, self._call(block, final))
         if flow is Flow.RETURN:
@@ -343,7 +412,8 @@ class _Code:
         if any(self._defs(place) >> register & 1 for place in range(first, at)):
             return UNKNOWN
         if register == known.callee and self._address(first) == self.function.start:
-            return self.function.start if not self._before.get(block) else UNKNOWN
+            led = self._before[block - self.blocks.start] != _NONE
+            return UNKNOWN if led else self.function.start
         behind = first > 0 and FLOWS[self.graph.listing.flows[first - 1]].links
         if register == known.link and behind and self._alone(block):
             insn = self._insn(first - 1)
@@ -357,10 +427,10 @@ class _Code:
         return writes[bisect_left(writes, self._at(block)) : bisect_left(writes, self._end(block))]
 
     def _at(self, block: int) -> int:
-        return int(self._first[block - self.blocks.start])
+        return int(self.text.bounds[0][block])
 
     def _end(self, block: int) -> int:
-        return int(self._last[block - self.blocks.start])
+        return int(self.text.bounds[1][block])
 
     def _uses(self, at: int) -> int:
         return of_row(self.graph.listing.uses[at])
@@ -387,3 +457,10 @@ def _through(block: _Block, held: int, of: Mapping[int, int]) -> int:
         return UNKNOWN
     left = of[block.call.callee]
     return held if left == KEPT else left
+
+
+_NONE, _PREVIOUS, _SOME = range(3)
+"""Which blocks of its function lead to one: none, the one before it alone, or others."""
+
+_ENDING = frozenset(flow for flow in Flow if flow.links) | {Flow.RETURN}
+"""Flows of calls and of returns."""
