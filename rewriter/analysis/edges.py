@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,10 @@ from rewriter.core.isa.interned import Interned, Interner
 from rewriter.core.isa.registers import Masks, in_columns
 from rewriter.core.target.protocol import References
 
-Edges = NDArray[np.int64]
+Edges = NDArray[np.signedinteger[Any]]
+"""Numbers of nodes, or of edges; a kernel has millions, which are kept in 32 bits."""
+
+NUMBER = np.int32
 
 WITHIN, CALL, RETURN, FAULT = range(4)
 """Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller; from
@@ -135,8 +139,8 @@ class Collected:
         for given, size in zip(passed, sizes, strict=True):
             masks.add(given, size)
         return (
-            np.concatenate(sources),
-            np.concatenate(targets),
+            np.concatenate(sources, dtype=NUMBER),
+            np.concatenate(targets, dtype=NUMBER),
             np.repeat(np.array(kinds, dtype=np.int8), sizes),
             masks.all(),
         )

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, INSIDE, WITHIN, Collected, Convention, Edges
+from rewriter.analysis.edges import CALL, INSIDE, NUMBER, WITHIN, Collected, Convention, Edges
 from rewriter.core.addresses import Addresses, addresses, contains, first_at, holders, span
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Fixup, Function, JumpTable
@@ -80,7 +80,7 @@ class Graph:
         """The edges among a function's blocks: what follows each, or a fault in it."""
         found: dict[int, list[int]] = {}
         sources, targets = self._inner
-        first, last = np.searchsorted(sources, (blocks.start, blocks.stop))
+        first, last = between(sources, blocks)
         for source, to in zip(
             sources[first:last].tolist(), targets[first:last].tolist(), strict=True
         ):
@@ -98,7 +98,7 @@ class Graph:
             if self.outside[block].any() or self.returned[block].any():
                 del found[block]
         sources = self.source[self.by_source]
-        first, last = np.searchsorted(sources, (blocks.start, blocks.stop))
+        first, last = between(sources, blocks)
         for edge in self.by_source[first:last].tolist():
             block, to = int(self.source[edge]), int(self.target[edge])
             if self.kind[edge] != WITHIN or to not in blocks:
@@ -110,12 +110,12 @@ class Graph:
     @cached_property
     def by_source(self) -> Edges:
         """The edges in the order of their sources."""
-        return np.argsort(self.source, kind="stable")
+        return np.argsort(self.source, kind="stable").astype(NUMBER)
 
     @cached_property
     def by_target(self) -> Edges:
         """The edges in the order of their targets."""
-        return np.argsort(self.target, kind="stable")
+        return np.argsort(self.target, kind="stable").astype(NUMBER)
 
     @cached_property
     def _starts(self) -> Addresses:
@@ -127,6 +127,13 @@ class Graph:
         chosen = np.flatnonzero(np.isin(self.kind, INSIDE))
         chosen = chosen[np.argsort(self.source[chosen], kind="stable")]
         return self.source[chosen], self.target[chosen]
+
+
+def between(ascending: Edges, nodes: range) -> tuple[int, int]:
+    """Where numbers of some nodes stand among ascending ones, which are not copied for it."""
+    sides = np.array((nodes.start, nodes.stop), dtype=ascending.dtype)
+    first, last = ascending.searchsorted(sides).tolist()
+    return first, last
 
 
 def build(

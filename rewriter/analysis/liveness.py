@@ -16,20 +16,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, FAULT, RETURN, WITHIN, Edges
+from rewriter.analysis.edges import CALL, FAULT, NUMBER, RETURN, WITHIN, Edges
 from rewriter.analysis.flow import Graph
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.interned import AT_ONCE, Interned, interned
 from rewriter.core.isa.registers import Masks, of_row
 
 
 @dataclass(frozen=True)
 class Liveness:
-    """Live register masks per block, with 64-bit columns."""
+    """Live register masks per block."""
 
-    live_in: Masks
-    live_out: Masks
+    live_in: Interned
+    live_out: Interned
 
     def into(self, block: int) -> int:
         """Registers that may be read from the block's start on."""
@@ -54,7 +55,7 @@ def solve(graph: Graph) -> Liveness:
     writes no register that the code it replaces did not write.
     """
     shape = graph.nodes, graph.listing.uses.columns
-    live = Liveness(np.empty(shape, dtype=np.uint64), np.empty(shape, dtype=np.uint64))
+    live_in, live_out = np.empty(shape, dtype=np.uint64), np.empty(shape, dtype=np.uint64)
     kinds = graph.kind
     ways = _Ways(
         calls=kinds == CALL,
@@ -65,8 +66,9 @@ def solve(graph: Graph) -> Liveness:
     )
     # Registers know nothing of each other: each column is found for itself, in little memory.
     for n in range(shape[1]):
-        live.live_in[:, n], live.live_out[:, n] = _column(graph, ways, n)
-    return live
+        live_in[:, n], live_out[:, n] = _column(graph, ways, n)
+    del ways
+    return Liveness(interned(live_in), interned(live_out))
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,9 @@ class _Incoming:
         """Those of a graph that are chosen."""
         order = graph.by_target
         order = order[chosen[order]]
-        starts = graph.target[order].searchsorted(np.arange(graph.nodes + 1))
-        return cls(order, graph.source[order], starts, graph.kind[order] == FAULT)
+        starts = graph.target[order].searchsorted(np.arange(graph.nodes + 1, dtype=NUMBER))
+        early = graph.kind[order] == FAULT
+        return cls(order, graph.source[order], starts.astype(NUMBER), early)
 
     def spread(self, passed: Masks, read: Masks, written: Masks, live_out: Masks) -> Masks:
         """Live into each node, and in place what is live out of it: only what is new goes on.
@@ -155,13 +158,15 @@ class _Incoming:
         live_in = read | (live_out & ~written)
         changed = np.flatnonzero(live_in)
         while len(changed):
-            edges, counts = self._into(changed)
-            source, early = self.source[edges], self.early[edges]
-            carried = np.repeat(live_in[changed], counts) & passed[edges]
-            np.bitwise_or.at(live_out, source[~early], carried[~early])
-            np.bitwise_or.at(first, source[early], carried[early])
             flags = np.zeros(len(live_in), dtype=bool)
-            flags[source] = True
+            for at in range(0, len(changed), AT_ONCE):
+                some = changed[at : at + AT_ONCE]
+                edges, counts = self._into(some)
+                source, early = self.source[edges], self.early[edges]
+                carried = np.repeat(live_in[some], counts) & passed[edges]
+                np.bitwise_or.at(live_out, source[~early], carried[~early])
+                np.bitwise_or.at(first, source[early], carried[early])
+                flags[source] = True
             reached = np.flatnonzero(flags)
             after = first[reached] | (live_out[reached] & ~written[reached])
             new = after != live_in[reached]

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rewriter.analysis.flow import Graph
+from rewriter.analysis.flow import Graph, between
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Bound, TableRead
 from rewriter.core.isa.instruction import COMING_BACK
@@ -136,7 +136,7 @@ class Reaching:
     def _before(self, block: int) -> Iterator[int]:
         """The blocks that control comes to a block from, but for callees that return to it."""
         order, targets = self._incoming
-        first, last = np.searchsorted(targets, (block, block + 1))
+        first, last = between(targets, range(block, block + 1))
         for source in self.graph.source[order[first:last]].tolist():
             if source < len(self.graph.first):
                 yield source

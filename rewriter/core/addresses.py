@@ -27,7 +27,7 @@ def addresses(values: Iterable[int]) -> Addresses:
 def shifted(base: Addresses | int, distances: NDArray[Any]) -> Addresses:
     """The addresses that lie so many bytes, more or less, from others."""
     start = np.uint64(base % (1 << 64)) if isinstance(base, int) else base
-    return np.asarray(start + distances.astype(np.int64).view(np.uint64))
+    return np.asarray(start + distances.astype(np.int64, copy=False).view(np.uint64))
 
 
 def distances(base: int, places: Addresses) -> NDArray[np.int64]:

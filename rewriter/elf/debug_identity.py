@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rewriter.core.errors import BadInput
@@ -62,10 +62,7 @@ def build_id_of(image: Image) -> str:
 
 def with_new_identity(old: Image, data: bytes) -> bytes:
     """A new file made from `old`, whose debug file does not fit it and is refused by debuggers."""
-    out = bytearray(data)
-    for place, new in _identity(old, data).items():
-        out[place.start : place.stop] = new
-    return bytes(out)
+    return _with(data, _identity(old, data))
 
 
 def with_old_identity(old: Image, data: bytes) -> bytes:
@@ -76,10 +73,7 @@ def with_old_identity(old: Image, data: bytes) -> bytes:
     places = _places(old)
     if len(data) < len(old.data) or all(_bytes(data, p) == _bytes(old.data, p) for p in places):
         return data
-    out = bytearray(data)
-    for place in places:
-        out[place.start : place.stop] = _bytes(old.data, place)
-    before = bytes(out)
+    before = _with(data, {place: _bytes(old.data, place) for place in places})
     if before == old.data:
         return data  # a file in which nothing else changed keeps its own
     try:
@@ -101,14 +95,23 @@ def _identity(old: Image, data: bytes) -> dict[range, bytes]:
     It follows from what the file loads, without the ELF header, which says where sections are:
     strip lays these out anew.
     """
-    digest, headers = hashlib.shake_256(), read_headers(data, old.name)
+    digest, headers, view = hashlib.shake_256(), read_headers(data, old.name), memoryview(data)
     for segment in headers.segments:
         if segment.p_type == PT_LOAD:
             first = max(segment.p_offset, _IDENT + headers.layout.ehdr.size)
-            digest.update(data[first : segment.p_offset + segment.p_filesz])
+            digest.update(view[first : segment.p_offset + segment.p_filesz])
     return {
         place: _other(_bytes(old.data, place), digest.digest(len(place))) for place in _places(old)
     }
+
+
+def _with(data: bytes, changes: Mapping[range, bytes]) -> bytes:
+    """The bytes with others at some places, which do not meet; copied once."""
+    view, parts, done = memoryview(data), list[bytes | memoryview](), 0
+    for place in sorted(changes, key=lambda place: place.start):
+        parts += [view[done : place.start], changes[place]]
+        done = place.stop
+    return b"".join([*parts, view[done:]])
 
 
 def _other(old: bytes, new: bytes) -> bytes:

@@ -12,7 +12,8 @@ from passes.schedule import Schedule
 from passes.substitute import Substitute
 from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
-from rewriter.road.emission import emitted
+from rewriter.elf.debug_identity import with_old_identity
+from rewriter.road.emission import emitted, identified
 from rewriter.road.outcome import Done
 from rewriter.road.routines.routine import tried
 from rewriter.road.work import Work
@@ -36,18 +37,16 @@ def accepted(
     """
     doubtful: frozenset[Function] | None = None
     followed: frozenset[int] = frozenset()
-    listing = None
     while True:
         data = emitted(work)
         new = replace(work.program.image, data=data)
         verdict = verify(
-            work.program, new, progress, doubtful, followed, work.prover, work.known, jobs, listing,
+            work.program, new, progress, doubtful, followed, work.prover, work.known, jobs,
             work.cpu,
         )  # fmt: skip
-        listing = verdict.listing
         tried(work, verdict.tried)
         if verdict.ok:
-            return data
+            return _identified(work, data)
         if not verdict.failed:
             raise VerificationFailed(verdict.findings[0])
         for function in verdict.failed:
@@ -57,6 +56,14 @@ def accepted(
             _back(done, verdict.findings)
         back, homeless = _without_hosts(work, set(verdict.failed))
         doubtful, followed = frozenset(back | again(homeless)), verdict.followed
+
+
+def _identified(work: Work, data: bytes) -> bytes:
+    """The file with its own identity, of which a verifier makes the one that was verified."""
+    found = identified(work, data)
+    if with_old_identity(work.program.image, found) != data:
+        raise VerificationFailed("the file's own identity changed something else")
+    return found
 
 
 def _back(done: Done, findings: Sequence[str]) -> None:

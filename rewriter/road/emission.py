@@ -18,7 +18,19 @@ from rewriter.road.work import Work
 
 
 def emitted(work: Work) -> bytes:
-    """The new file, without its note."""
+    """The new file, without its note, and with the original's identity."""
+    whole = _with_code(work)
+    placed = ((d.function, d.stages[-1].places) for d in work.done.values() if d.stages)
+    return work.described.written(whole, [(f, places) for f, places in placed if places])
+
+
+def identified(work: Work, data: bytes) -> bytes:
+    """The new file with an identity of its own, where debuggers shall refuse the old one's."""
+    return work.described.apart(data, moved(work))
+
+
+def _with_code(work: Work) -> bytes:
+    """The file with all that was done to its code."""
     image, target = work.program.image, work.program.target
     data, bodies = bytearray(image.data), []
     code: dict[int, bytes] = {}
@@ -32,10 +44,7 @@ def emitted(work: Work) -> bytes:
         for offset, new in runs:
             data[offset : offset + len(new)] = new
     _put(image, data, code)
-    whole = with_bodies(image, target, bytes(data), bodies)
-    placed = ((d.function, d.stages[-1].places) for d in work.done.values() if d.stages)
-    lined = work.described.written(whole, [(f, places) for f, places in placed if places])
-    return work.described.apart(lined, moved(work))
+    return with_bodies(image, target, bytes(data), bodies)
 
 
 def moved(work: Work) -> list[Function]:

@@ -61,7 +61,7 @@ class Verdict:
     `grades` counts segments by how they were shown equal; `preconditions` those that rest on one;
     `failed` are functions with a finding of their own, `followed` the addresses of bytes of jump
     tables, exception tables and exception ranges that were compared by where they lead; `tried` is
-    how new routines behave, by the start of their function; `listing` is the new file's text.
+    how new routines behave, by the start of their function.
     """
 
     findings: tuple[str, ...]
@@ -73,7 +73,6 @@ class Verdict:
     failed: tuple[Function, ...] = ()
     followed: frozenset[int] = frozenset()
     tried: Mapping[int, Evidence] = field(default_factory=dict)
-    listing: Listing | None = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:
@@ -112,7 +111,6 @@ def verify(
     prover: Prover | None = None,
     known: Known | None = None,
     jobs: int = 1,
-    like: Listing | None = None,
     cpu: Cpu | None = None,
 ) -> Verdict:
     """Compares an analysed file with a new one, which may be longer by what new code needs.
@@ -122,8 +120,8 @@ def verify(
     With `only`, other functions are known to be as they were when they were last compared, and
     `followed` are the addresses of table bytes that were compared then.  A `prover` may know
     patterns already: what it says of one depends on the pattern alone.  `known` says what routines
-    the analysed file has.  Words of the listing that the new file is `like` are decoded already.
-    With a `cpu` both must do the same on it, elsewhere perhaps not: of that, caches are asked.
+    the analysed file has.  With a `cpu` both must do the same on it, elsewhere perhaps not: of
+    that, caches are asked.
     """
     new = replace(new, data=with_old_identity(program.image, new.data))
     lines = LineCheck.of(program.image, new.data)
@@ -136,9 +134,10 @@ def verify(
             " and not by what new code needs"
         )
     changed = changed_offsets(baseline, new.data)
+    del baseline
     prover = prover or Prover.of(program.target)
     view = replace(program.image, data=new.data)
-    listing = listed(view, program.target, like or program.listing)
+    listing = listed(view, program.target, program.listing)
     read = prefixed.read(program.listing, listing, program.target)
     check = _Check(program, view, read, prover, substituted, lines, only, set(followed), cpu)
     check.run(changed, progress, jobs)
@@ -152,7 +151,6 @@ def verify(
         failed=tuple(check.failed),
         followed=frozenset(check.tables),
         tried=dict(check.tried),
-        listing=listing,
     )
 
 

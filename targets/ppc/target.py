@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.core.addresses import Addresses, shifted
 from rewriter.core.code.listing import Listing, decode_at
@@ -165,19 +165,28 @@ class Ppc:
 
     def listing(self, image: Memory, like: Listing | None = None) -> Listing:
         """Decodes all text."""
+        return decode_at(self.table, *self._text(image), like)
+
+    def _text(self, image: Memory) -> tuple[Addresses, Words, NDArray[np.int64]]:
+        """The address and the word of each instruction, and at which positions data is."""
         ranges = ((s + -s % data.WORD, e - e % data.WORD) for s, e in image.executable_ranges())
         parts = [(s, image.words(s, e, data.WORD)) for s, e in ranges if s < e]
-        places: list[Addresses] = [np.empty(0, dtype=np.uint64)]
-        words: list[Words] = [np.empty(0, dtype=np.uint64)]
-        inline: list[Any] = [np.empty(0, dtype=np.bool_)]
+        most, count = sum(len(part) for _, part in parts), 0
+        places, words = np.empty(most, dtype=np.uint64), np.empty(most, dtype=np.uint64)
+        inline = np.zeros(most, dtype=np.bool_)
         for start, part in parts:
             is_data = data.is_data(part, self.bits, self.byteorder)
-            at, found = self._rows.joined(np.where(is_data, 0, part).astype(np.uint32))
-            places.append(shifted(start, data.WORD * at))
-            words.append(np.where(is_data[at], part[at], found))
-            inline.append(is_data[at])
-        positions = np.flatnonzero(np.concatenate(inline))
-        return decode_at(self.table, np.concatenate(places), np.concatenate(words), positions, like)
+            code = part.astype(np.uint32)
+            code[is_data] = 0
+            at, found = self._rows.joined(code)
+            here = slice(count, count + len(at))
+            words[here], inline[here] = found, is_data[at]
+            del code, found
+            words[here][is_data[at]] = part[at[is_data[at]]]
+            at *= data.WORD
+            places[here] = shifted(start, at)
+            count = here.stop
+        return places[:count], words[:count], np.flatnonzero(inline[:count])
 
     def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
         """The entry that skips the set-up of r2, where there is one."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.isa.interned import Interned, Interner
+from rewriter.core.isa.interned import AT_ONCE, Interned, Interner
 from rewriter.core.isa.operands import Kind, Words
 from rewriter.core.isa.table import Table, by_row
 
@@ -196,9 +196,6 @@ class _Recent:
 _DECODED = ("rows", "flows", "targets")
 """What a word says, beside the registers."""
 
-_AT_ONCE = 1 << 17
-"""Words whose masks are made at once: they are interned before the next are made."""
-
 
 def decode_words(
     table: Table,
@@ -250,40 +247,36 @@ def _with_data(listing: Listing, at: NDArray[np.int64]) -> Listing:
 
 
 def _decoded(table: Table, addresses: Addresses, words: Words) -> Listing:
-    rows = table.classify(words)
+    """What words say, some at once: what is made on the way is dropped before the next."""
     flow_of = np.array([FLOW_CODE[op.flow] for op in table.rows] + [UNKNOWN], dtype=np.int8)
-    uses, defs = _masks(table, words, rows)
+    rows, targets = np.empty(len(words), dtype=np.int16), np.full_like(addresses, NOWHERE)
+    uses, defs = Interner(table.columns), Interner(table.columns)
+    for at in range(0, len(words), AT_ONCE):
+        here = slice(at, at + AT_ONCE)
+        rows[here] = table.classify(words[here])
+        _set_targets(table, words[here], rows[here], addresses[here], targets[here])
+        read, written = table.uses_and_defs(words[here], rows[here])
+        uses.add(read)
+        defs.add(written)
     return Listing(
         table=table,
         addresses=addresses,
         words=words,
         rows=rows,
         flows=flow_of[rows],
-        targets=_targets(table, words, rows, addresses),
-        uses=uses,
-        defs=defs,
+        targets=targets,
+        uses=uses.all(),
+        defs=defs.all(),
     )
 
 
-def _masks(table: Table, words: Words, rows: NDArray[np.int16]) -> tuple[Interned, Interned]:
-    """The registers that words read, and those that they write."""
-    uses, defs = Interner(table.columns), Interner(table.columns)
-    for at in range(0, len(words), _AT_ONCE):
-        part = slice(at, at + _AT_ONCE)
-        read, written = table.uses_and_defs(words[part], rows[part])
-        uses.add(read)
-        defs.add(written)
-    return uses.all(), defs.all()
-
-
-def _targets(
-    table: Table, words: Words, rows: NDArray[np.int16], addresses: Addresses
-) -> Addresses:
-    targets = np.full(len(words), NOWHERE, dtype=np.uint64)
+def _set_targets(
+    table: Table, words: Words, rows: NDArray[np.int16], addresses: Addresses, targets: Addresses
+) -> None:
+    """Where words lead that lead anywhere, in place."""
     for number, at in by_row(rows):
         for operand in table.rows[number].format.operands:
             if operand.kind is Kind.TARGET:
                 targets[at] = operand.goals(
                     table.extract(words[at], operand), addresses[at], table.size
                 )
-    return targets

@@ -15,6 +15,9 @@ from rewriter.core.isa.registers import Masks, from_columns, in_columns
 Places: TypeAlias = int | slice | NDArray[np.integer[Any]] | NDArray[np.bool_]
 """Some positions, or one."""
 
+AT_ONCE = 1 << 17
+"""Positions that are worked on at once, where millions would take memory for each step."""
+
 _FEW = 1 << 16
 """Masks whose numbers have 16 bits."""
 
@@ -80,32 +83,38 @@ class Interner:
 
     def __init__(self, columns: int) -> None:
         self._columns, self._numbers = columns, {bytes(8 * columns): 0}
-        self._which = [np.empty(0, dtype=np.uint32)]
+        self._which: list[NDArray[np.unsignedinteger[Any]]] = [np.empty(0, dtype=np.uint16)]
 
     def add(self, masks: Masks, count: int | None = None) -> None:
         """The next ones; with a `count`, one mask may be that of so many places."""
         distinct, of = _distinct(masks)
         numbers = self._numbers
         found = [numbers.setdefault(row.tobytes(), len(numbers)) for row in distinct]
-        which = np.array(found, dtype=np.uint32)[of]
+        which = np.array(found, dtype=_number(len(numbers)))[of]
         self._which.append(which if count is None else np.broadcast_to(which, count))
 
     def all(self) -> Interned:
         """All that came."""
         kept = np.frombuffer(b"".join(self._numbers), dtype=np.uint64)
-        which = np.concatenate([_narrow(part, len(self._numbers)) for part in self._which])
+        which = np.concatenate(self._which, dtype=_number(len(self._numbers)))
         return Interned(kept.reshape(-1, self._columns), which)
 
 
 def _narrow(which: NDArray[np.unsignedinteger[Any]], count: int) -> NDArray[Any]:
     """A copy of the numbers of some of so many masks, in few bytes."""
-    return which.astype(np.uint16 if count <= _FEW else np.uint32)
+    return which.astype(_number(count))
+
+
+def _number(count: int) -> type[np.unsignedinteger[Any]]:
+    """What holds the number of each of so many masks."""
+    return np.uint16 if count <= _FEW else np.uint32
 
 
 def interned(masks: Masks) -> Interned:
     """Those of an array."""
     made = Interner(masks.shape[1])
-    made.add(masks)
+    for at in range(0, len(masks), AT_ONCE):
+        made.add(masks[at : at + AT_ONCE])
     return made.all()
 
 

@@ -106,8 +106,7 @@ def each(
     """
     # What there is now stays: a collection would look at all of it, and in a copy double it.
     gc.freeze()
-    if jobs > 1:
-        give_back()  # copies would have the holes, too; one process fills them
+    give_back()  # small objects do not fill the holes of large arrays, and copies would have them
     try:
         with seldom_collected():
             yield from (

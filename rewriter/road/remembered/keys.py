@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.analysis.flow import between
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.elf.image import Image
@@ -80,7 +81,7 @@ class Keys:
         """Edges from and to some blocks; what is in other functions by its address."""
         graph = self.program.graph
         for order, ends in (self._by_source, self._by_target):
-            low, high = np.searchsorted(ends, (blocks.start, blocks.stop))
+            low, high = between(ends, blocks)
             chosen = order[low:high]
             yield self._places(graph.source[chosen], blocks).tobytes()
             yield self._places(graph.target[chosen], blocks).tobytes()

@@ -61,4 +61,4 @@ class PpcTable(Table):
                 starts[place + 1] = False
                 found[place] = pair
         at = np.flatnonzero(starts)
-        return at, found[at]
+        return at, found if len(at) == len(found) else found[at]
