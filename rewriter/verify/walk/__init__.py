@@ -17,8 +17,6 @@ hints          Loads without a result that new code has and old code has not
 insn_classes   What a walk asks of each instruction by itself, for whole functions at once
 landing_pads   Code in exception ranges: what a landing pad may read is as it was, wherever it is
                reached from
-link_register  Code behind a call that moved: all that differs may be what is made from the return
-               address
 loads          Accesses one by one, for who does not let a load go or come earlier
 pairs          Two segments of a function, one of each file, that must do the same: plainly, or by
                proof
@@ -29,4 +27,5 @@ courses/       Blocks in another order: both files are read along the way that c
 detours/       Branches that lead around plain moves, read as the conditional moves that they are
 flushes/       Loops that flush blocks of caches: read as those that stood there before
 lines/         Versions of loops for long counts, which give up whole lines: read as no code at all
+links/         Where calls come back to, of code that moved: what is made from it, who may find it
 """

@@ -30,7 +30,7 @@ from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
 from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.lines.reading import EVIDENCE, Versions
-from rewriter.verify.walk.link_register import without_again
+from rewriter.verify.walk.links.made import without_again
 from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
 from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
 

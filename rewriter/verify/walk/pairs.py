@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias
@@ -14,6 +14,7 @@ from rewriter.core.code.program import Fixup, Function
 from rewriter.core.code.shadows import unlike_twice
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.regions.derived import Orders
@@ -23,7 +24,8 @@ from rewriter.verify.walk.alignment import aligned
 from rewriter.verify.walk.devices import accessed, same_devices
 from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
 from rewriter.verify.walk.landing_pads import Pads
-from rewriter.verify.walk.link_register import same_but_for_place
+from rewriter.verify.walk.links.made import same_but_for_place
+from rewriter.verify.walk.links.over_the_end import Reading
 from rewriter.verify.walk.loads import same_accesses
 from rewriter.verify.walk.segments import BlockCutter, Segment, reads_place
 from rewriter.verify.walk.stack import nothing_below, same_sides
@@ -85,7 +87,7 @@ class Pairs:
             return False
         if pair.link is not None and pair.old != pair.new:
             places = pair.link, (pair.old, pair.new)
-            live = partial(self._live_after, old)
+            live = partial(self._read_after, pair, old, new.defs)
             return same_but_for_place(self.target, old, new, *places, live)
         return same or self._bare(old) == self._bare(new)
 
@@ -188,7 +190,7 @@ class Pairs:
             while throwers and throwers[0].slot <= other:
                 self.pads.meet(comparison, old_throwers, throwers.pop(0))
             stages.reach(slot, other)
-            live = self._live_after(old, slot)
+            live = self._read_after(pair, old, new.defs[: other + 1], slot)
             self._link(before.exits[slot], after.exits[other], old, new, slot, other)
             _lead(old.insns[slot], before.exits[slot], after.exits[other])
             states = before.exits[slot], after.exits[other]
@@ -292,6 +294,25 @@ class Pairs:
             assert target is not None
             return self.program.live_into(target)
         return self.program.live.out_of(self.code.block_holding(address))
+
+    def _read_after(self, pair: Pair, old: Segment, written: Sequence[int], slot: int) -> int:
+        """The same, but for where the call before it came back to, if nothing reads that but a
+        function that control falls into: both files return to it behind that call.
+
+        `written` are the registers that each instruction of the new code writes till then.
+        """
+        live, link = self._live_after(old, slot), pair.link
+        if link is None or pair.old == pair.new or not live >> link & 1:
+            return live
+        if any(mask >> link & 1 for mask in (*old.defs[: slot + 1], *written)):
+            return live
+        reading, insn = Reading(self.program, self.function, link), old.insns[slot]
+        target = insn.target(old.addresses[slot])
+        if insn.op.flow is Flow.BRANCH and slot != old.exits[-1] and target is not None:
+            read = reading.at(target)
+        else:
+            read = reading.after(self.code.block_holding(old.addresses[slot]))
+        return live if read else live & ~register_mask((link,))
 
     def _needed_after(self, old: Segment, slot: int) -> int:
         """Those of them from which anything may come that is seen.

@@ -9,7 +9,7 @@ import targets
 from rewriter.core.code.listing import decode_words
 from rewriter.core.isa.registers import register_mask
 from rewriter.verify.walk.insn_classes import Kinds
-from rewriter.verify.walk.link_register import same_but_for_place
+from rewriter.verify.walk.links.made import same_but_for_place
 from rewriter.verify.walk.segments import Cutter, Segment
 from targets.alpha.assembler import assemble
 from targets.alpha.isa.rows import TABLE
