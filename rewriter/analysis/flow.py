@@ -97,9 +97,9 @@ class Graph:
         for block in blocks:
             if self.outside[block].any() or self.returned[block].any():
                 del found[block]
-        sources = self.source[self.by_source]
+        order, sources = self._outgoing
         first, last = between(sources, blocks)
-        for edge in self.by_source[first:last].tolist():
+        for edge in order[first:last].tolist():
             block, to = int(self.source[edge]), int(self.target[edge])
             if self.kind[edge] != WITHIN or to not in blocks:
                 found.pop(block, None)
@@ -108,9 +108,10 @@ class Graph:
         return found
 
     @cached_property
-    def by_source(self) -> Edges:
-        """The edges in the order of their sources."""
-        return np.argsort(self.source, kind="stable").astype(NUMBER)
+    def _outgoing(self) -> tuple[Edges, Edges]:
+        """The edges in the order of their sources, and these."""
+        order = np.argsort(self.source, kind="stable").astype(NUMBER)
+        return order, self.source[order]
 
     @cached_property
     def by_target(self) -> Edges:

@@ -3,6 +3,7 @@
 addresses    Arrays of addresses: unsigned, because kernels stand in the upper half of the space
 assumptions  What a proof may rest on that no file shows: each by a name that `--assume` takes
 compiled     Compiled modules: where they were built of the sources that are here, they are imported
+differing    Where the bytes of two files differ, found in parts
 edit         Rewrites, evidence and edits: what a pass proposes, why it is right, what is written
 errors       The errors a user can act on: what was wrong, where, and what to do; never a traceback
 leb128       Numbers of any size in groups of seven bits, as unwind tables write them (DWARF 5,

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rewriter.core.differing import differing
 from rewriter.core.errors import BadInput, BadUsage, OutOfResources
 from rewriter.core.run.interrupts import leaving
 from rewriter.elf.headers import printable
@@ -86,8 +88,7 @@ def difference(old: bytes, new: bytes, apart: int = 1) -> tuple[Patch, ...]:
     """
     if len(old) != len(new):
         raise BadInput(f"files differ in length: {len(old)} and {len(new)} bytes")
-    changed = np.frombuffer(old, np.uint8) != np.frombuffer(new, np.uint8)
-    edges = np.flatnonzero(np.diff(changed, prepend=False, append=False))
+    edges = _edges(old, new)
     starts, ends = edges[::2], edges[1::2]
     between = starts[1:] - ends[:-1] >= apart
     runs = zip(
@@ -96,6 +97,15 @@ def difference(old: bytes, new: bytes, apart: int = 1) -> tuple[Patch, ...]:
         strict=True,
     )
     return tuple(Patch(start, old[start:end], new[start:end]) for start, end in runs)
+
+
+def _edges(old: bytes, new: bytes) -> NDArray[np.int64]:
+    """Where runs of changed bytes begin and end, by turns."""
+    found, inside = [np.empty(0, dtype=np.int64)], False
+    for at, apart in differing(old, new):
+        found.append(np.flatnonzero(np.diff(apart, prepend=inside)) + at)
+        inside = bool(apart[-1])
+    return np.concatenate([*found, np.array([len(old)] * inside, dtype=np.int64)])
 
 
 def write_atomically(

@@ -12,6 +12,7 @@ from passes.schedule import Schedule
 from passes.substitute import Substitute
 from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
+from rewriter.core.run.garbage import give_back
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.road.emission import emitted, identified
 from rewriter.road.outcome import Done
@@ -38,6 +39,7 @@ def accepted(
     doubtful: frozenset[Function] | None = None
     followed: frozenset[int] = frozenset()
     while True:
+        give_back()  # of what passes made and of the check before
         data = emitted(work)
         new = replace(work.program.image, data=data)
         verdict = verify(
@@ -54,6 +56,7 @@ def accepted(
             if done is None or not (done.stages or done.substitution):
                 raise VerificationFailed(_own(function, verdict.findings))
             _back(done, verdict.findings)
+        del data, new  # who looks for other places makes a file of what there is by then
         back, homeless = _without_hosts(work, set(verdict.failed))
         doubtful, followed = frozenset(back | again(homeless)), verdict.followed
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import Sides, distances
+from rewriter.core.differing import offsets
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 
@@ -14,7 +15,7 @@ Offsets = NDArray[np.int64]
 
 def changed_offsets(old: bytes, new: bytes) -> Offsets:
     """File offsets at which two files of one size differ, ascending."""
-    return np.flatnonzero(np.frombuffer(old, np.uint8) != np.frombuffer(new, np.uint8))
+    return offsets(old, new)
 
 
 def owners(image: Image, ranges: Sides, changed: Offsets) -> tuple[list[int], Offsets]:

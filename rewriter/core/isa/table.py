@@ -29,7 +29,7 @@ Named: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...], int]
 """Registers that an instruction touches: operands that name them, operands and the distance of
 registers beside theirs, and the mask of those that none names."""
 
-REMEMBERED = 1 << 16
+REMEMBERED = 1 << 14
 """Decoded words that are kept, and what is said of each: code repeats itself nearby, and a kernel
 has half a million."""
 

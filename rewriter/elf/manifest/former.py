@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.differing import offsets
 from rewriter.core.errors import BadInput
 from rewriter.core.target.code_form import COLUMNS, NOWHERE, CodeForm, Items, Numbers
 from rewriter.core.varints import packed, packed_signed, unpacked, unpacked_signed
@@ -97,10 +98,7 @@ def _changed(
     """The stretches of whole units that differ, those that are near to each other as one."""
     found: list[Span] = []
     for start, end in within:
-        apart = np.frombuffer(old, np.uint8, end - start, start) != np.frombuffer(
-            new, np.uint8, end - start, start
-        )
-        units = np.flatnonzero(apart.reshape(-1, unit).any(axis=1)) * unit + start
+        units = offsets(old, new, start, end, unit)
         if not len(units):
             continue
         breaks = np.flatnonzero(np.diff(units) >= near + unit)
