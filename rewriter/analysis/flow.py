@@ -97,7 +97,7 @@ class Graph:
         for block in blocks:
             if self.outside[block].any() or self.returned[block].any():
                 del found[block]
-        order, sources = self._outgoing
+        order, sources = self.outgoing
         first, last = between(sources, blocks)
         for edge in order[first:last].tolist():
             block, to = int(self.source[edge]), int(self.target[edge])
@@ -108,7 +108,7 @@ class Graph:
         return found
 
     @cached_property
-    def _outgoing(self) -> tuple[Edges, Edges]:
+    def outgoing(self) -> tuple[Edges, Edges]:
         """The edges in the order of their sources, and these."""
         order = np.argsort(self.source, kind="stable").astype(NUMBER)
         return order, self.source[order]

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
+from rewriter.analysis.flow import between
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOWS
 from rewriter.core.code.program import Function
@@ -81,9 +80,9 @@ class Reading:
     def _targets(self, block: int) -> list[int]:
         """Where the edges from a block lead."""
         graph = self.program.graph
-        ordered = graph.source[graph.by_source]
-        first, last = np.searchsorted(ordered, (block, block + 1))
-        found: list[int] = graph.target[graph.by_source[first:last]].tolist()
+        order, sources = graph.outgoing
+        first, last = between(sources, range(block, block + 1))
+        found: list[int] = graph.target[order[first:last]].tolist()
         return found
 
     def _flow(self, block: int) -> Flow:
