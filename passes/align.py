@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -128,6 +129,11 @@ class Code:
         ends = [last for first, last in self.loops_around if first == number]
         return self.size * (min(ends) - number + 1) if ends else 0
 
+    @cached_property
+    def target_heads(self) -> Mapping[int, set[int]]:
+        """The heads of all targets."""
+        return self.heads(self.targets)
+
     def falls_in(self, number: int) -> bool:
         """Whether control comes to an instruction from the one before it, or from outside."""
         return self._falling[number]
@@ -142,10 +148,11 @@ class Code:
 
         The number of an instruction with such before it, and how many.
         """
-        ends = (self.function.start, *(at + self.size for at in places))
-        for number, (end, at) in enumerate(zip(ends, places, strict=False)):
-            if at > end and self.falls_in(number):
-                yield number, (at - end) // self.size
+        size, falling, end = self.size, self._falling, self.function.start
+        for number, at in enumerate(places):
+            if at > end and falling[number]:
+                yield number, (at - end) // size
+            end = at + size
 
     def executed(self, layout: Layout) -> int:
         """How many nops are executed in a layout, by the counts of branches."""
@@ -163,12 +170,37 @@ class Code:
                 found[number] -= 1
         return found
 
+    @cached_property
+    def nops_passed(self) -> int:
+        """How many nops control passes through where the instructions stand."""
+        return sum(nops for _, nops in self.passed(self.places))
+
     def spare(self, number: int, spare: int, used: int) -> int:
         """The nops by which each way to an instruction that falls into the next one is shorter.
 
         Before it stand `used`, where each way to those was shorter by `spare` and passed some.
         """
         return 0 if number in self._open else spare + self.passed_now.get(number, 0) - used
+
+    def spare_at(self, number: int, first: int, spare: int) -> int:
+        """The nops by which each way to an instruction is shorter, where it was so by `spare` at
+        the `first` before it and none stand between them."""
+        begun = self._begun[number]
+        if begun >= first:
+            first, spare = begun, 0
+        return spare + self._passed_before[number] - self._passed_before[first]
+
+    @cached_property
+    def _begun(self) -> list[int]:
+        """For each number that of the last one, up to it, to which control does not come from the
+        one before alone."""
+        free = (n and falls and n - 1 not in self._open for n, falls in enumerate(self._falling))
+        return list(accumulate((0 if is_free else n for n, is_free in enumerate(free)), max))
+
+    @cached_property
+    def _passed_before(self) -> list[int]:
+        """For each number how many nops control passes through before those in front of it."""
+        return [0, *accumulate(self.passed_now.get(n, 0) for n in range(len(self.items)))]
 
     @cached_property
     def _open(self) -> frozenset[int]:
@@ -178,13 +210,15 @@ class Code:
     @cached_property
     def reached(self) -> frozenset[int]:
         """The numbers of the instructions that branches lead to."""
-        return frozenset(self.heads(self.targets))
+        return frozenset(self.target_heads)
 
     def longer(self, places: Sequence[int]) -> Iterator[int]:
         """Where some way comes through more nops if the instructions stand at some places: the
         numbers of those behind them.
         """
         before, spare = dict(self.passed(places)), 0
+        if all(used <= self.passed_now.get(number, 0) for number, used in before.items()):
+            return
         for number in range(len(places)):
             spare = spare if self.falls_in(number) else 0
             used = before.get(number, 0)
@@ -250,13 +284,13 @@ class Align(OwnPass):
 
         Between instructions that stay, each part has as many as fit there.
         """
-        found = list[Layout]()
+        found, every = set[tuple[int, ...]](), [_Arranged(code, gaps) for gaps in _gaps(code, cpu)]
         for first in range(_LEVELS):
-            for gaps in _gaps(code, cpu):
-                layout = _arranged(code, gaps.levels[first:], gaps)
-                if layout is not None and layout not in found:
-                    found.append(layout)
-                    yield layout
+            for one in every:
+                places = one.places(first)
+                if places is not None and places not in found:
+                    found.add(places)
+                    yield _layout(code, places, one.gaps.boundary)
 
 
 _LEVELS = 3
@@ -276,7 +310,8 @@ class _Gaps(Protocol):
         ...
 
     def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
-        """Where a part's instructions stand, by what is wanted of `heads`; None without room."""
+        """Where a part's instructions stand, by what is wanted of its `heads`, which ascend and
+        may move; None without room."""
         ...
 
 
@@ -316,8 +351,7 @@ class _ToBlocks:
     def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
         """Where a part's instructions stand, with the nops that cost least."""
         size = self.code.size
-        free = (n for n in part.numbers if n in heads and n not in self.code.staying)
-        wishes = [wish for n in free for wish in self._wishes(n, heads[n])]
+        wishes = [wish for n, wanted in heads.items() for wish in self._wishes(n, wanted)]
         slot, room = part.start % self.boundary // size, (part.limit - part.start) // size
         nops = cheapest(wishes, part.numbers, slot, room)
         if nops is None:
@@ -404,15 +438,19 @@ class _ToSectors:
     def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
         """Where a part's instructions stand, each head as soon as it may."""
         code, at, new, spare = self.code, part.start, list[int](), 0
-        for n in part.numbers:
-            passed, used = code.falls_in(n), 0
-            room = (spare if passed else 0) + code.passed_now.get(n, 0)
-            if n in heads and n not in code.staying:
-                used = self._before(n, at, not heads[n].isdisjoint(code.loops), room)
-            at += used
-            new.append(at)
-            at += code.size
-            spare = code.spare(n, spare if passed else 0, used // code.size if passed else 0)
+        size, first = code.size, part.numbers.start
+        for n, wanted in heads.items():
+            new += range(at, at + size * (n - first), size)
+            at += size * (n - first)
+            spare = code.spare_at(n, first, spare)
+            room = spare + code.passed_now.get(n, 0)
+            used = self._before(n, at, not wanted.isdisjoint(code.loops), room)
+            new.append(at + used)
+            at += used + size
+            spare = code.spare(n, spare, used // size if code.falls_in(n) else 0)
+            first = n + 1
+        new += range(at, at + size * (part.numbers.stop - first), size)
+        at += size * (part.numbers.stop - first)
         if at > part.limit:
             return None
         return self._ended(part, new) if at < part.limit else new
@@ -497,18 +535,57 @@ def _parts(code: Code) -> list[_Part]:
     return [_Part(*one) for one in zip(numbers, starts, limits, strict=True)]
 
 
-def _arranged(code: Code, levels: Sequence[Collection[int]], gaps: _Gaps) -> Layout | None:
-    """Each part with what is wanted at the first level that fits there; None if none does."""
-    new = list[int]()
-    heads = [code.heads(wanted) for wanted in levels]
-    for part in _parts(code):
-        tried = (gaps.placed(part, level) for level in heads)
-        places = next((one for one in tried if one is not None), None)
-        if places is None:
-            return None
-        new += places
-    reached = code.heads(code.targets)
-    aligned = sum(new[n] % gaps.boundary == 0 for n in reached)
-    insns = (insn for _, insn in code.items)
-    items = tuple(zip(code.places, new, insns, strict=True))
-    return Layout(items, aligned, len(reached), sum(nops for _, nops in code.passed(new)))
+@dataclass(frozen=True)
+class _Arranged:
+    """A function's parts where they may stand: what is wanted in each leaves the same room
+    whatever is wanted elsewhere."""
+
+    code: Code
+    gaps: _Gaps
+    _placed: dict[tuple[int, int], list[int] | None] = field(default_factory=dict)
+
+    def places(self, first: int) -> tuple[int, ...] | None:
+        """Each part with what is wanted at the first level, from `first` on, that fits there; None
+        if none does."""
+        new = list[int]()
+        for number in range(len(self._parts)):
+            tried = (self._at(number, level) for level in range(first, _LEVELS))
+            places = next((one for one in tried if one is not None), None)
+            if places is None:
+                return None
+            new += places
+        return tuple(new)
+
+    def _at(self, number: int, level: int) -> list[int] | None:
+        """A part with what is wanted at a level, or at a later one where that is the same."""
+        heads = self._heads[level][number]
+        while level + 1 < _LEVELS and self._heads[level + 1][number] == heads:
+            level += 1
+        if (number, level) not in self._placed:
+            self._placed[number, level] = self.gaps.placed(self._parts[number], heads)
+        return self._placed[number, level]
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        return _parts(self.code)
+
+    @cached_property
+    def _heads(self) -> list[list[dict[int, set[int]]]]:
+        """Of each level, by part, the heads in it that may move."""
+        return [list(self._by_part(wanted)) for wanted in self.gaps.levels]
+
+    def _by_part(self, wanted: Collection[int]) -> Iterator[dict[int, set[int]]]:
+        heads, staying = self.code.heads(wanted), self.code.staying
+        free = sorted(heads.keys() - staying)
+        for part in self._parts:
+            numbers = part.numbers
+            first, last = bisect_left(free, numbers.start), bisect_left(free, numbers.stop)
+            yield {n: heads[n] for n in free[first:last]}
+
+
+def _layout(code: Code, places: Sequence[int], boundary: int) -> Layout:
+    """The layout in which instructions stand at some places."""
+    aligned = sum(places[n] % boundary == 0 for n in code.target_heads)
+    items = tuple(zip(code.places, places, (insn for _, insn in code.items), strict=True))
+    executed = sum(nops for _, nops in code.passed(places))
+    return Layout(items, aligned, len(code.target_heads), executed)

@@ -61,7 +61,7 @@ class Judge:
 
     def _judged(self, code: Code, layout: Layout, placing: Placing) -> Layout | None:
         old, new = code.places, [there for _, there, _ in layout.items]
-        boundary, heads = placing.boundary.value, code.heads(code.targets)
+        boundary, heads = placing.boundary.value, code.target_heads
         if _displaced(code, new, placing):
             return None
         times = [saved for _, saved in self._timed(code, old, new)]
@@ -70,7 +70,7 @@ class Judge:
         saved = sum(times, Fraction(0))
         aligned = sum(old[n] % boundary == 0 for n in heads)
         aligned_now = sum(new[n] % boundary == 0 for n in heads)
-        fewer = layout.executed < sum(nops for _, nops in code.passed(old))
+        fewer = layout.executed < code.nops_passed
         pays = aligned_now >= aligned or _lost(code, new, boundary) < _lost(code, old, boundary)
         if not saved and not (fewer and pays):
             return None
@@ -134,9 +134,7 @@ def _lost(code: Code, places: Sequence[int], boundary: int) -> int:
     Each counts by the loops that it is in.
     """
     nops = sum(count * _often(code, n, n - 1) for n, count in code.passed(places))
-    fetched = (
-        places[n] % boundary // code.size * _often(code, n, n) for n in code.heads(code.targets)
-    )
+    fetched = (places[n] % boundary // code.size * _often(code, n, n) for n in code.target_heads)
     return nops + sum(fetched)
 
 
