@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
+import numpy as np
+
 from passes.lib.insert import Declined
 from passes.lib.steps import Change, OwnPass, Steps
-from passes.scheduling.dependence import accesses, free
+from passes.scheduling.dependence import accesses, bonds
 from passes.scheduling.incumbent import best
 from passes.scheduling.list_scheduler import Pass
 from passes.scheduling.shown import Shown
@@ -22,8 +24,7 @@ from rewriter.core.code.listing import FLOWS
 from rewriter.core.code.program import Function
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa.instruction import BRANCHING, Flow, Insn
-from rewriter.core.isa.table import REMEMBERED
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.plural import counted
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
@@ -159,8 +160,7 @@ class Scheduler:
         fits = (c for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline)
         own = named is not None and named.pipeline is self.cpu.pipeline
         self._model = self.cpu.name if own else next(fits).name
-        self._known: dict[Insn, bool] = {}
-        self._row_starts: dict[int, tuple[list[int], set[int]]] = {}
+        self._tied: dict[int, tuple[set[int], list[int]]] = {}
         self._shown = Shown(self.target, self.prover, self.program.is_kernel)
         held, keeps_nop = self.program.held_addresses, self.program.keeps_nop
         self._kinds = Kinds(self.target, held, keeps_nop)
@@ -247,15 +247,15 @@ class Scheduler:
         first = bisect_left(items, block.address, key=_original)
         inside = items[first : bisect_left(items, block.end, key=_original)]
         size = self.program.listing.table.size
-        if sum(self._free(insn) for _, _, insn in inside) < 2:
+        known = [bonds(insn, self.target) for _, _, insn in inside]
+        if sum([one.is_free for one in known]) < 2:
             return  # no two could change places
         if any(insn.size != size for _, _, insn in inside):
             return
-        if any(
-            insn.op.flow in BRANCHING and was not in block.exits for was, _, insn in inside[:-1]
-        ):
+        branches = (n for n, one in enumerate(known[:-1]) if one.branches)
+        if any(inside[n][0] not in block.exits for n in branches):
             return  # an earlier pass made a branch: control comes to places inside
-        held, nop = partial(self._held, function, inside), next(iter(self.target.nops(size)))
+        held, nop = partial(self._held, function), next(iter(self.target.nops(size)))
         for start in range(0, len(inside), LONGEST):
             part = inside[start : start + LONGEST]
             live = block.live if part[-1] is inside[-1] else -1
@@ -283,7 +283,7 @@ class Scheduler:
     def _runs(self, function: Function, inside: Sequence[Item]) -> list[range]:
         """Stretches of `inside`, by index, in which instructions may change places."""
         blocks = self._blocks(inside[0][0], inside[-1][0])
-        kept, rows = self._held(function, inside)
+        kept, rows = self._held(function)
         goals = (insn.target(address) for address, _, insn in inside)
         # Control may come to a block's start, and to where a branch leads; an unwind row begins at
         # its place.
@@ -296,7 +296,7 @@ class Scheduler:
                 found.append(range(first, index))
                 first = index
             last = address
-            if address in kept or not self._free(insn):
+            if address in kept or not bonds(insn, self.target).is_free:
                 found.append(range(first, index))
                 first = index + 1
         return [run for run in found if len(run) > 1]
@@ -309,38 +309,36 @@ class Scheduler:
     def _start(self, block: int) -> int:
         return int(self.program.listing.addresses[self.program.graph.first[block]])
 
-    def _held(self, function: Function, inside: Sequence[Item]) -> tuple[set[int], Sequence[int]]:
-        """Addresses that must keep what is there, and those that nothing passes."""
-        program, blocks = self.program, self._blocks(inside[0][0], inside[-1][0])
-        kept = {self._start(block) for block in blocks if program.graph.entered[block]}
-        kept.update(program.locked_between(inside[0][0], inside[-1][0]))
-        kept |= {fixup.access for fixup in program.fixups_of(function)}
-        rows, said = self._rows(function)
-        return kept | said, rows
+    def _held(self, function: Function) -> tuple[set[int], list[int]]:
+        """Addresses of a function that must keep what is there, and those that nothing passes."""
+        found = self._tied.get(function.start)
+        if found is None:
+            self._tied.clear()  # who asks again asks at once
+            rows, said = self._rows(function)
+            found = self._tied[function.start] = self._kept(function) | said, rows
+        return found
+
+    def _kept(self, function: Function) -> set[int]:
+        """Where control may come from outside, and what an outside or a lock goes by."""
+        program, graph = self.program, self.program.graph
+        blocks = graph.blocks_of(function)
+        entered = blocks.start + np.flatnonzero(graph.entered[blocks.start : blocks.stop])
+        return {
+            *program.listing.addresses[graph.first[entered]].tolist(),
+            *program.locked_between(function.start, function.end - 1),
+            *(fixup.access for fixup in program.fixups_of(function)),
+        }
 
     def _rows(self, function: Function) -> tuple[list[int], set[int]]:
         """Where unwind rows begin, and the instructions that they go by."""
-        found = self._row_starts.get(function.start)
-        if found is None:
-            self._row_starts.clear()  # who asks again asks at once
-            frame = self.program.frames.get(function.start)
-            rows = unwind_rows.rows(frame) if frame is not None else []
-            found = [address for address, _ in rows], set[int]()
-            if len(rows) > 1:
-                said, listing = account(rows, self.target), self.program.listing
-                end = rows[-1][0]
-                found[1].update(Framed(listing, self._kinds, function.start, end, said).holding())
-            self._row_starts[function.start] = found
-        return found
-
-    def _free(self, insn: Insn) -> bool:
-        """As `free`, remembered."""
-        found = self._known.get(insn)
-        if found is None:
-            if len(self._known) == REMEMBERED:
-                self._known.clear()
-            found = self._known[insn] = free(insn, self.target)
-        return found
+        frame = self.program.frames.get(function.start)
+        rows = unwind_rows.rows(frame) if frame is not None else []
+        starts = [address for address, _ in rows]
+        if len(rows) < 2:
+            return starts, set()
+        said, listing = account(rows, self.target), self.program.listing
+        framed = Framed(listing, self._kinds, function.start, rows[-1][0], said)
+        return starts, {*framed.holding()}
 
     def _pass(self, items: Sequence[Item], inside: Sequence[Item], runs: Sequence[range]) -> Pass:
         """What one pass executes: the items inside, and nops where none is."""

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from rewriter.core.code.dataflow import registers_of
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import BRANCHING, Flow, Insn
+from rewriter.core.masks import bits
 from rewriter.core.target.protocol import Sequential
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Where
@@ -74,6 +75,50 @@ class Dependences:
         return following
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Bonds:
+    """What ties an instruction to others and to its place.
+
+    One that `is_free` has nothing else that does than what it reads and writes: `uses` and `defs`
+    are registers, `written` the mask of the latter.  It may access so many bytes (`size`) at a
+    `place`, base and displacement, and take a `step`: result, source and distance.
+    """
+
+    is_free: bool
+    is_nop: bool
+    branches: bool
+    uses: tuple[int, ...]
+    defs: tuple[int, ...]
+    written: int
+    loads: bool
+    stores: bool
+    accesses: bool
+    size: int
+    place: tuple[int, int] | None
+    step: tuple[int, int, int] | None
+
+
+@lru_cache(maxsize=1 << 14)  # the same instructions come again in most code
+def bonds(insn: Insn, target: Sequential) -> Bonds:
+    """What ties an instruction to others and to its place."""
+    table = target.table
+    effects, written = table.effects(insn.op), table.defs(insn)
+    return Bonds(
+        is_free=free(insn, target),
+        is_nop=target.is_nop(insn),
+        branches=insn.op.flow in BRANCHING,
+        uses=bits(table.uses(insn)),
+        defs=bits(written),
+        written=written,
+        loads=effects.loads,
+        stores=effects.stores,
+        accesses=table.accesses(insn),
+        size=effects.size,
+        place=target.spelling.address(insn) if effects.loads or effects.stores else None,
+        step=target.linear(insn),
+    )
+
+
 def free(insn: Insn, target: Sequential) -> bool:
     """Whether nothing but its operands ties an instruction to its place.
 
@@ -95,7 +140,9 @@ def dependences(
     before, results, writer = straight(insns, places, target, steady, devices)
     carried = _carried(insns, writer, target, steady)
     return Dependences(
-        tuple(map(frozenset, before)), tuple(map(tuple, results)), tuple(map(tuple, carried))
+        tuple(frozenset(bits(needed)) for needed in before),
+        tuple(map(tuple, results)),
+        tuple(map(tuple, carried)),
     )
 
 
@@ -105,8 +152,9 @@ def straight(
     target: Sequential,
     steady: Steady,
     devices: bool = False,
-) -> tuple[list[set[int]], list[list[Edge]], dict[int, int]]:
-    """The same of straight code: `before`, `results`, and what writes each register last."""
+) -> tuple[list[int], list[list[Edge]], dict[int, int]]:
+    """The same of straight code: `before`, as masks, `results`, and what writes each register
+    last."""
     before, results, writer = _direct(insns, places, target, steady)
     if devices:
         _in_their_order(insns, before, target)
@@ -115,48 +163,48 @@ def straight(
 
 def _direct(
     insns: Sequence[Insn], places: Sequence[Where | None], target: Sequential, steady: Steady
-) -> tuple[list[set[int]], list[list[Edge]], dict[int, int]]:
-    table = target.table
-    wide = max((table.cell, *(table.effects(insn.op).size for insn in insns)))
-    before: list[set[int]] = []
+) -> tuple[list[int], list[list[Edge]], dict[int, int]]:
+    every = [bonds(insn, target) for insn in insns]
+    wide = max([target.table.cell, *[one.size for one in every]])
+    before: list[int] = []
     results: list[list[Edge]] = [[] for _ in insns]
     writer: dict[int, int] = {}
-    readers: dict[int, list[int]] = {}
-    loads: list[int] = []
-    stores: list[int] = []
-    for number, insn in enumerate(insns):
-        needed = set[int]()
-        before.append(needed)
-        if target.is_nop(insn):
-            continue
-        for register in registers_of(table.uses(insn)):
-            if register in writer:
-                needed.add(writer[register])
-                took = steady.latency(insns[writer[register]], insn, register)
-                results[writer[register]].append((number, took))
-            readers.setdefault(register, []).append(number)
-        for register in registers_of(table.defs(insn)):
-            needed.update(n for n in readers.pop(register, ()) if n != number)
-            if register in writer:
-                needed.add(writer[register])
-            writer[register] = number
-        effects = table.effects(insn.op)
-        if effects.stores:
-            needed.update(stores[-1:])
-            needed.update(loads)
-            stores.append(number)
-        elif effects.loads:
-            needed.update(s for s in stores if not _apart(places[s], places[number], wide))
-            loads.append(number)
+    readers: dict[int, int] = {}
+    loads, stores = 0, list[int]()
+    for number, one in enumerate(every):
+        needed = 0
+        if not one.is_nop:
+            for register in one.uses:
+                if register in writer:
+                    made = writer[register]
+                    needed |= 1 << made
+                    took = steady.latency(insns[made], insns[number], register)
+                    results[made].append((number, took))
+                readers[register] = readers.get(register, 0) | 1 << number
+            for register in one.defs:
+                needed |= readers.pop(register, 0)
+                if register in writer:
+                    needed |= 1 << writer[register]
+                writer[register] = number
+            if one.stores:
+                needed |= loads | (1 << stores[-1] if stores else 0)
+                stores.append(number)
+            elif one.loads:
+                for store in stores:
+                    if not _apart(places[store], places[number], wide):
+                        needed |= 1 << store
+                loads |= 1 << number
+        before.append(needed & ~(1 << number))
     return before, results, writer
 
 
-def _in_their_order(insns: Sequence[Insn], before: list[set[int]], target: Sequential) -> None:
+def _in_their_order(insns: Sequence[Insn], before: list[int], target: Sequential) -> None:
     last: int | None = None
     for number, insn in enumerate(insns):
-        if target.table.accesses(insn) and not target.is_nop(insn):
+        one = bonds(insn, target)
+        if one.accesses and not one.is_nop:
             if last is not None:
-                before[number].add(last)
+                before[number] |= 1 << last
             last = number
 
 
@@ -166,44 +214,36 @@ def _carried(
     found: list[list[Edge]] = [[] for _ in insns]
     written = 0
     for number, insn in enumerate(insns):
-        if target.is_nop(insn):
+        one = bonds(insn, target)
+        if one.is_nop:
             continue
-        for register in registers_of(target.table.uses(insn) & ~written):
-            if register in writer:
+        for register in one.uses:
+            if register in writer and not written >> register & 1:
                 took = steady.latency(insns[writer[register]], insn, register)
                 found[writer[register]].append((number, took))
-        written |= target.table.defs(insn)
+        written |= one.written
     return found
 
 
 def accesses(insns: Sequence[Insn], target: Sequential) -> tuple[Where | None, ...]:
     """Where each instruction accesses memory: an unknown value, and bytes from it."""
-    table = target.table
     values: dict[int, tuple[object, int]] = {}
     found: list[Where | None] = []
     for number, insn in enumerate(insns):
-        effects = table.effects(insn.op)
-        if effects.loads or effects.stores:
-            found.append(_place(target.spelling.address(insn), values))
-        else:
-            found.append(None)
-        step = target.linear(insn)
-        if step is not None:
-            result, source, distance = step
+        one = bonds(insn, target)
+        found.append(None if one.place is None else _place(one.place, values))
+        if one.step is not None:
+            result, source, distance = one.step
             root, offset = values.get(source, (("at the start", source), 0))
             values[result] = (root, offset + distance)
         else:
-            for register in registers_of(table.defs(insn)):
+            for register in one.defs:
                 values[register] = ((number, register), 0)
     return tuple(found)
 
 
-def _place(
-    spelled: tuple[int, int] | None, values: Mapping[int, tuple[object, int]]
-) -> Where | None:
-    """Where an access is, if a register and a constant say it; None where nobody knows."""
-    if spelled is None:
-        return None
+def _place(spelled: tuple[int, int], values: Mapping[int, tuple[object, int]]) -> Where:
+    """Where an access is, by its register and constant."""
     base, displacement = spelled
     root, offset = values.get(base, (("at the start", base), 0))
     return root, offset + displacement

@@ -7,16 +7,13 @@ that it writes may be read when the branch is taken.  Everything else keeps its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
 from typing import Protocol
 
-from passes.scheduling.dependence import Edge, accesses, free, straight
+from passes.scheduling.dependence import Edge, accesses, bonds, straight
 from rewriter.core.code.superblock import Superblock
-from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.masks import bits
+from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.protocol import Sequential
 from rewriter.timing.steady import Steady, Times
 from rewriter.timing.steady_node import Placed
@@ -27,7 +24,7 @@ LONGEST = 64
 Order = tuple[int, ...]
 """For each place, in turn, the number of the instruction that stands there."""
 
-_Key = tuple[int, ...]
+_Key = tuple[int, int, int]
 
 
 class Ties(Protocol):
@@ -43,67 +40,79 @@ class Ties(Protocol):
     def cuts(self) -> Collection[int]: ...
 
 
-@dataclass(frozen=True)
 class Problem:
-    """A superblock to be put in order."""
+    """A superblock to be put in order.
 
-    block: Superblock
-    ties: Ties
-    target: Sequential
-    steady: Steady
-    devices: bool
+    `fixed` are the numbers of the instructions that keep their places, `code` is what a model sees.
+    What depends on what is found when it is asked for.
+    """
 
-    @cached_property
-    def insns(self) -> tuple[Insn, ...]:
-        """The instructions in their original order."""
-        return self.block.insns
-
-    @cached_property
-    def fixed(self) -> tuple[int, ...]:
-        """The numbers of those that keep their places."""
-        ties = (not free(insn, self.target) for insn in self.insns)
-        nops = map(self.target.is_nop, self.insns)
-        return tuple(
-            n
-            for n, held in enumerate(zip(ties, nops, strict=True))
-            if any(held) or n in self.ties.kept
+    def __init__(
+        self, block: Superblock, ties: Ties, target: Sequential, steady: Steady, devices: bool
+    ) -> None:
+        self.block, self.ties, self.target, self.steady = block, ties, target, steady
+        self.devices = devices
+        self.insns = block.insns
+        self._bonds = [bonds(insn, target) for insn in self.insns]
+        self.fixed = tuple(
+            [
+                n
+                for n, one in enumerate(self._bonds)
+                if not one.is_free or one.is_nop or n in ties.kept
+            ]
         )
+        places = accesses(self.insns, target)
+        self.code: list[Placed] = list(zip(block.addresses(), self.insns, places, strict=True))
+        self.ways = self._ways()
+        self._moving = (1 << len(self.insns)) - 1
+        for number in self.fixed:
+            self._moving &= ~(1 << number)
+        self._depends: tuple[list[int], list[list[Edge]]] | None = None
+        self._before: list[int] = []
+        self._heights: list[int] = []
 
-    @cached_property
-    def code(self) -> list[Placed]:
-        """The instructions as a model sees them."""
-        places = accesses(self.insns, self.target)
-        return list(zip(self.block.addresses(), self.insns, places, strict=True))
-
-    @cached_property
-    def results(self) -> Sequence[Sequence[Edge]]:
-        """For each, those that read what it makes, with the cycles that takes."""
-        return self._depends[1]
-
-    @cached_property
-    def _depends(self) -> tuple[Sequence[Collection[int]], Sequence[Sequence[Edge]]]:
-        where = [place for _, _, place in self.code]
-        return straight(self.insns, where, self.target, self.steady, self.devices)[:2]
-
-    @cached_property
-    def before(self) -> list[int]:
-        """For each, as a mask, all that must stand before it."""
-        found: list[int] = []
-        for needed in self._held():
-            mask = needed
-            for number in bits(needed):
-                mask |= found[number]
-            found.append(mask)
+    def _ways(self) -> dict[int, int]:
+        """The branches that may be passed, and what may be read where they lead."""
+        kept, found = self.ties.kept, dict[int, int]()
+        for number, live in self.block.leaving[:-1]:
+            if self.insns[number].op.flow is Flow.BRANCH and number not in kept:
+                found[number] = live
         return found
 
-    def _held(self) -> Iterator[int]:
+    def _dependences(self) -> tuple[list[int], list[list[Edge]]]:
+        """For each, as a mask, those whose results it waits for, or that it must stand behind; and
+        those that read what it makes, with the cycles that takes."""
+        known = self._depends
+        if known is None:
+            where = [place for _, _, place in self.code]
+            before, results, _ = straight(self.insns, where, self.target, self.steady, self.devices)
+            known = self._depends = before, results
+        return known
+
+    @property
+    def before(self) -> list[int]:
+        """For each, as a mask, all that must stand before it."""
+        if not self._before:
+            found: list[int] = []
+            for needed in self._held():
+                mask = needed
+                while needed:
+                    low = needed & -needed
+                    mask |= found[low.bit_length() - 1]
+                    needed ^= low
+                found.append(mask)
+            self._before = found
+        return self._before
+
+    def _held(self) -> list[int]:
         """For each, as a mask, those that it must stand behind, perhaps through others."""
+        found: list[int] = []
         exits: list[tuple[int, int]] = []
+        cuts = self.ties.cuts
         behind = 0  # of what nothing passes
-        for number, needed in enumerate(self._depends[0]):
-            insn = self.insns[number]
-            mask = behind | sum(1 << n for n in needed)
-            if number in self.ties.cuts:
+        for number, needed in enumerate(self._dependences()[0]):
+            mask = behind | needed
+            if number in cuts:
                 mask |= (1 << number) - 1
                 behind = mask
             for exit_, live in exits:
@@ -111,75 +120,80 @@ class Problem:
                     mask |= 1 << exit_
             if number in self.ways:
                 live = self.ways[number]
-                mask |= sum(1 << n for n in range(number) if not self._passes(n, live))
+                for earlier in range(number):
+                    if not self._passes(earlier, live):
+                        mask |= 1 << earlier
                 exits.append((number, live))
-            elif number in self.fixed and not self.target.is_nop(insn):
+            elif not self._moving >> number & 1 and not self._bonds[number].is_nop:
                 mask |= (1 << number) - 1
                 behind = mask | 1 << number
-            yield mask
-
-    @cached_property
-    def ways(self) -> dict[int, int]:
-        """The branches that may be passed, and what may be read where they lead."""
-        leaving = self.block.leaving[:-1]
-        flows = {n: self.insns[n].op.flow for n, _ in leaving}
-        return {
-            n: live for n, live in leaving if flows[n] is Flow.BRANCH and n not in self.ties.kept
-        }
+            found.append(mask)
+        return found
 
     def _passes(self, number: int, live: int) -> bool:
         """Whether an instruction may pass a branch behind which `live` may be read."""
-        table, insn = self.target.table, self.insns[number]
-        if number in self.fixed or table.accesses(insn):
-            return False
-        return not table.defs(insn) & live
+        one = self._bonds[number]
+        return bool(self._moving >> number & 1) and not (one.accesses or one.written & live)
 
-    @cached_property
+    @property
     def heights(self) -> list[int]:
         """Cycles that must follow each, at least, until the last result that waits for it."""
-        heights = [0] * len(self.insns)
-        for number in range(len(heights) - 1, -1, -1):
-            heights[number] = max(
-                (heights[n] + took for n, took in self.results[number]), default=0
-            )
-        return heights
+        if not self._heights:
+            results = self._dependences()[1]
+            heights = [0] * len(self.insns)
+            for number in range(len(heights) - 1, -1, -1):
+                highest = 0
+                for after, took in results[number]:
+                    highest = max(highest, heights[after] + took)
+                heights[number] = highest
+            self._heights = heights
+        return self._heights
 
     @property
     def is_chain(self) -> bool:
         """Whether those that may move wait for one another, so that there is one order only."""
-        free = [n for n in range(len(self.insns)) if n not in self.fixed]
-        return all(self.before[after] >> number & 1 for number, after in pairwise(free))
+        before, last = self.before, -1
+        for number in range(len(self.insns)):
+            if self._moving >> number & 1:
+                if last >= 0 and not before[number] >> last & 1:
+                    return False
+                last = number
+        return True
 
     def times(self, order: Sequence[int]) -> list[Times] | None:
         """When each instruction issues and has its results in an order, by its original number."""
-        addresses = (address for address, _, _ in self.code)
-        pairs = zip(addresses, order, strict=True)
-        found = self.steady.once([(at, *self.code[n][1:]) for at, n in pairs])
+        code = self.code
+        moved = [(code[at][0], code[n][1], code[n][2]) for at, n in enumerate(order)]
+        found = self.steady.once(moved)
         return None if found is None else [found[place] for place in _inverse(order)]
 
     def orders(self) -> Iterator[Order]:
         """Some good orders, each by another rule of choice."""
-        yield self._filled(lambda start, number: (start, -self.heights[number], number))
-        yield self._filled(lambda start, number: (-self.heights[number], start, number))
+        yield self._filled(False)
+        yield self._filled(True)
 
-    def _filled(self, rule: Callable[[int, int], _Key]) -> Order:
-        """Each place gets one of those that may stand there, by when they would issue."""
+    def _filled(self, highest: bool) -> Order:
+        """Each place gets one of those that may stand there: what would issue first, or the
+        `highest` of them, for which most waits."""
         stepper = self.steady.stepper()
         assert stepper is not None
-        nodes, fixed = self.steady.nodes(self.code), set(self.fixed)
-        places = [block for block, _, _ in nodes]
-        left, done, order = (1 << len(self.insns)) - 1, 0, list[int]()
-        for number in fixed:
-            left &= ~(1 << number)
+        nodes, before, heights = self.steady.nodes(self.code), self.before, self.heights
+        left, done, order = self._moving, 0, list[int]()
         for place in range(len(self.insns)):
             chosen = place
-            if place not in fixed:
-                wanted = left & self._urgent(place, done)
-                ready = [n for n in bits(wanted) if not self.before[n] & ~done]
-                block = places[place]
-                chosen = min(ready, key=lambda n: rule(stepper.start(block, *nodes[n][1:]), n))
+            if self._moving >> place & 1:
+                ready = _ready(left & self._urgent(place, done), before, done)
+                chosen = ready[0]
+                if len(ready) > 1:
+                    block, keys = nodes[place][0], list[_Key]()
+                    for number in ready:
+                        start = stepper.start(block, nodes[number][1], nodes[number][2])
+                        height = -heights[number]
+                        pair = (height, start) if highest else (start, height)
+                        keys.append((*pair, number))
+                    chosen = min(keys)[2]
                 left &= ~(1 << chosen)
-            stepper.put(places[place], *nodes[chosen][1:])
+            stepper.put(nodes[place][0], nodes[chosen][1], nodes[chosen][2])
             done |= 1 << chosen
             order.append(chosen)
         return tuple(order)
@@ -198,9 +212,17 @@ class Problem:
                 wanted &= needed
         return wanted
 
-    @cached_property
-    def _moving(self) -> int:
-        return ((1 << len(self.insns)) - 1) & ~sum(1 << n for n in self.fixed)
+
+def _ready(wanted: int, before: Sequence[int], done: int) -> list[int]:
+    """Of those in a mask the numbers of those before which all must stand that is done."""
+    found: list[int] = []
+    while wanted:
+        low = wanted & -wanted
+        number = low.bit_length() - 1
+        if not before[number] & ~done:
+            found.append(number)
+        wanted ^= low
+    return found
 
 
 def _inverse(order: Sequence[int]) -> list[int]:
@@ -233,7 +255,7 @@ def faster(problem: Problem) -> Faster | None:
     while (found := _better(now)) is not None:
         order = tuple(order[n] for n in found.order)
         best = replace(found, order=order, before=best.before if best else found.before)
-        now = replace(problem, block=found.block)
+        now = Problem(found.block, problem.ties, problem.target, problem.steady, problem.devices)
     return best
 
 
@@ -252,8 +274,10 @@ def _better(problem: Problem) -> Faster | None:
         return None  # results alone take so long
     if problem.is_chain:
         return None
+    seen = [same]
     for order in problem.orders():
-        new = problem.times(order) if order != same else None
+        new = problem.times(order) if order not in seen else None
+        seen.append(order)
         if new is not None and _pays(old, new, problem.ways):
             return Faster(_in_order(problem.block, order), order, last, max(i for i, _ in new))
     return None

@@ -21,6 +21,8 @@ from pathlib import Path
 from rewriter.core.compiled import FOLDER, LIST, PURE, ROOT, Compiled, digest, python, source
 
 MODULES = (
+    "passes.scheduling.dependence",
+    "passes.scheduling.superblocks",
     "rewriter.core.readings.extents",
     "rewriter.core.terms.evaluate",
     "rewriter.core.terms.term",

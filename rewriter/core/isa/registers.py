@@ -8,8 +8,7 @@ lowest registers first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache, reduce
-from operator import or_
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,4 +56,7 @@ def from_columns(rows: Masks) -> list[int]:
 
 def of_row(row: Masks) -> int:
     """The mask in one row of an array."""
-    return reduce(or_, (int(part) << 64 * n for n, part in enumerate(row)), 0)
+    mask = 0
+    for part in reversed(row.tolist()):
+        mask = mask << 64 | part
+    return mask

@@ -361,6 +361,10 @@ class Sequential(Target, Protocol):
 
     systems: Mapping[str, System]
 
+    def __hash__(self) -> int:
+        """Each is one object: what is found for it once is remembered by it."""
+        ...
+
     @property
     def trials(self) -> Trials | None:
         """How known routines are run on cases; None where they are not."""
