@@ -90,7 +90,7 @@ Summary: TypeAlias = tuple[int, int, tuple[Reg, ...], bool, int]
 whether memory is accessed; how many bytes are loaded or stored."""
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@dataclass(slots=True)
 class Insn:
     """An instruction with its operand values; position-free (a target operand is a distance).
 
@@ -101,6 +101,10 @@ class Insn:
     op: Op
     operands: tuple[int, ...]
     masks: Summary | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        # That of both, without a call for the row's.
+        return hash((self.op.match, self.operands))
 
     @property
     def name(self) -> str:
