@@ -178,11 +178,12 @@ class Ppc:
             is_data = data.is_data(part, self.bits, self.byteorder)
             code = part.astype(np.uint32)
             code[is_data] = 0
-            at, found = self._rows.joined(code)
-            here = slice(count, count + len(at))
-            words[here], inline[here] = found, is_data[at]
+            starts, found = self._rows.joined(code)
+            here = slice(count, count + len(found))
+            words[here], inline[here] = found, is_data[starts]
+            words[here][inline[here]] = part[starts & is_data]
             del code, found
-            words[here][is_data[at]] = part[at[is_data[at]]]
+            at = np.flatnonzero(starts)
             at *= data.WORD
             places[here] = shifted(start, at)
             count = here.stop

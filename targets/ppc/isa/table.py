@@ -45,8 +45,8 @@ class PpcTable(Table):
             return f"{operand.goal(value, address, insn.size) % (1 << self.width):x}"
         return str(value)
 
-    def joined(self, words: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """The instructions of a text: the position of each in words of 32 bits, and its word.
+    def joined(self, words: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+        """Where instructions of a text begin, by its words of 32 bits, and the word of each.
 
         What looks like a prefix is one only in front of a suffix that goes with it: data in a text
         must not hide the instruction behind it.
@@ -60,5 +60,4 @@ class PpcTable(Table):
             if starts[place]:  # of several in a row the first, the third, ... are one
                 starts[place + 1] = False
                 found[place] = pair
-        at = np.flatnonzero(starts)
-        return at, found if len(at) == len(found) else found[at]
+        return starts, found if starts.all() else found[starts]

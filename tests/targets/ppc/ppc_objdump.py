@@ -76,7 +76,8 @@ def text_of(path: Path) -> Text:
             if section["sh_flags"] & 4 and section["sh_type"] == "SHT_PROGBITS":
                 data = section.data()
                 raw = np.frombuffer(data, dtype=order, count=len(data) // 4).astype(np.uint32)
-                at, found = known.joined(raw)
+                starts, found = known.joined(raw)
+                at = np.flatnonzero(starts)
                 addresses.append(np.uint64(section["sh_addr"]) + np.uint64(4) * at.view(np.uint64))
                 words.append(found)
     return Text(known, np.concatenate(addresses), np.concatenate(words))
