@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from passes.align import Code, transfers
+from passes.lib.entered import other_entries
 from passes.lib.move import check_ways_in
 from passes.lib.nops import Nops
 from passes.ordering.arranged import arranged
@@ -69,13 +70,16 @@ class Executed:
         return 1000 * self.taken / max(self.total, 1)
 
     def directions(self) -> Mapping[int, Direction]:
-        """Which way each conditional branch went."""
+        """Which way each conditional branch went.
+
+        Control that a signal or another thread takes away from a branch did not leave by it.
+        """
         listing = self.program.listing
         at = np.flatnonzero((listing.flows == FLOW_CODE[Flow.BRANCH]) & (self.executed > 0))
         rows = zip(
             listing.addresses[at].tolist(),
             self.executed[at].tolist(),
-            self.left[at].tolist(),
+            np.minimum(self.left, self.executed)[at].tolist(),
             strict=True,
         )
         return {address: Direction(executed, left, 0) for address, executed, left in rows}
@@ -175,7 +179,8 @@ def more_by_function(
 def _left(program: Program, function: Function) -> str:
     """Why a function has no other order."""
     try:
-        check_ways_in(program, function, program.target.entries(program.listing, function))
+        entries = program.target.entries(program.listing, function)
+        check_ways_in(program, function, {*entries, *other_entries(program, function)})
     except CannotMove:
         return STAYING
     return UNORDERED

@@ -4,6 +4,7 @@ The doors are `technique` and `tune`.
 
 changes    What techniques made of a superblock, and what they left alone
 conflicts  Loads of what a narrower store has just written: an out-of-order CPU cannot forward it
+entered    Where other functions lead into the midst of one, which a pass may then still take apart
 fetch_slots  Where instructions stand in their fetch blocks: the nops before some that cost least
 insert     What a pass may do that needs more instructions than are there: room comes from a new
            layout

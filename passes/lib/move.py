@@ -13,6 +13,7 @@ import numpy as np
 
 from passes.align import LONGEST_LOOP, Align, Code, Layout, transfers
 from passes.layout import orders
+from passes.lib.entered import other_entries
 from passes.lib.insert import Slots
 from passes.lib.judged import Judge
 from passes.lib.nops import Added, Nops
@@ -77,10 +78,11 @@ def move(
     """
     program = nops.program
     entries = program.target.entries(program.listing, function)
-    check_ways_in(program, function, entries)
+    others = frozenset[int]() if inverting is None else other_entries(program, function)
+    check_ways_in(program, function, {*entries, *others})
     items = nops.standing(slots, function.start, function.end, added)
     shared, pads = program.references.shared, program.pads_of(function)
-    held = held_by_jumps(program, function)
+    held = held_by_jumps(program, function) | others
     items = _with_nops(program, _apart(program, items, pads), held)
     if not slots and not added and not nops.within(function) and inverting is None:
         program.target.moved(items, function, shared, int, pads)
@@ -533,9 +535,10 @@ def held_by_jumps(program: Program, function: Function) -> frozenset[int]:
 def _follows(program: Program, table: JumpTable, function: Function) -> bool:
     """Whether a table's entries can be made to lead to new places.
 
-    What they count from is outside the function or a label, which keeps its place.
+    What they count from is outside the function, or keeps its place: a label, or the table itself.
     """
-    return table.exact and (table.base not in function or table.base in program.labels_of(function))
+    stays = {table.address, *program.labels_of(function)}
+    return table.exact and (table.base not in function or table.base in stays)
 
 
 def _words(
