@@ -7,9 +7,9 @@
 The library is retuned for the CPU without a profile, as `retune patch` does it by itself, and with
 one; by the passes of a list alone where that is given, and before by those but `layout`.  Programs
 of `fixtures/programs.py` that the profile was not made with run on both, and must print the same.
-The profile is FILE, or that of Debian's Alpha libc which comes with retune (its branches are those
-of programs whose names do not begin with bench, and of none of those that do one kind of work);
-with those --made-with some programs, each of which counts as much as all of FILE.  Of a libstdc++
+The profile is FILE, or that of Debian's libcs which comes with retune (`benchmarks/training.py`);
+with those --made-with some programs, each of which counts as much as all of FILE, or as one of the
+programs that the other was made with.  Of a libstdc++
 (alpha-libstdc++) programs of C++ run on it and the machine's own libc, and the profile is that of
 other programs of C++ (`programs.TRAINING`), where none is named.  With --halves
 each half of the programs is measured with a profile made with the other half, too.  With --why N
@@ -117,6 +117,20 @@ class Retuned:
                 subprocess.run((*command, "-o", aside), check=True, stdout=said)
 
         return path if path.is_file() else write_aside(path, make)
+
+
+def known_branches(image: Image) -> Path:
+    """Where the profile of a library's branches is that comes with retune."""
+    return KNOWN / f"{text_hash(image)[:16]}-branches.txt"
+
+
+def profiles(given: Path | None, image: Image) -> Iterator[Directions]:
+    """A file's, or the one that comes along as often as it was made with programs, if there is."""
+    path = given or known_branches(image)
+    if path.is_file():
+        yield from [parse(path.read_text("ascii"), path.name)] * (
+            1 if given else len(programs.ORDINARY)
+        )
 
 
 def counted_with(original: Path, names: Iterable[str], cpu: str) -> Iterator[Directions]:
@@ -288,8 +302,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = find(given.library)
         image = load(path)
         cpu = sequential_of(image).cpus[given.cpu]
-        known = given.profile or KNOWN / f"{text_hash(image)[:16]}.txt"
-        read = [parse(known.read_text("ascii"), known.name)] if known.is_file() else []
+        read = [*profiles(given.profile, image)]
         made = Retuned(path, given.cpu, tuple(filter(None, given.passes.split(","))))
         print(f"| {' | '.join(HEAD)} |\n|" + "---|" * len(HEAD))
         measured, training = usual(path)

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import corners, inputs
+from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.errors import BadInput
+from rewriter.core.isa.instruction import Flow
 from rewriter.difftest.directions.counted import SOURCE
 from rewriter.elf import image
 from rewriter.identify import profiles
@@ -171,3 +174,18 @@ def test_the_libc_has_a_profile_of_its_own(run: Run, tmp_path: Path) -> None:
     done = run("patch", libc, "-o", tuned, *options)
     assert done.exit_code == 0, done.output
     assert "cmov:sub_9b620+" in done.stdout
+
+
+@pytest.mark.parametrize("library", ["alpha-libc", "ppc64el-libc", "ppc-libc"])
+def test_profiles_for_layout_are_of_branches(library: str) -> None:
+    """Those that come with retune are of Debian's libcs, and count nothing else."""
+    loaded = image.load(inputs.require(library))
+    known = profiles.KNOWN / f"{directions.text_hash(loaded)[:16]}-branches.txt"
+    found = profiles.parse(known.read_bytes(), known.name, loaded)
+    target = targets.of(loaded).sequential
+    assert target is not None
+    listing = target.listing(loaded)
+    counts = profiles.of_kind(found.directions, profiles.BRANCH)
+    assert len(counts) == len(found.directions) > 1000
+    at = [listing.index(address) for address in counts]
+    assert set(listing.flows[at].tolist()) == {FLOW_CODE[Flow.BRANCH]}
