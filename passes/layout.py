@@ -13,8 +13,11 @@ from passes.ordering.units import Units, Way
 from rewriter.core.target.idioms import Inverting
 from rewriter.core.target.protocol import Target
 
-_WORTH = 16
-"""For each jump more that is executed so many transfers fewer are taken, or none is added."""
+_WORTH, _WORTH_LITTLE = 6, 16
+"""For each jump more that is executed so many transfers fewer are taken, or none is added: where
+one of `_MUCH` goes of those in the function, and where fewer do."""
+
+_MUCH = 8
 
 _TRIES = 24
 """So often an order is looked for that has fewer new jumps, where there is no room for them."""
@@ -104,13 +107,19 @@ def _improved(
         missing = _missing(units, likely.code)
         if missing:
             kept |= _cheapest(expected, order, likely.broken, missing)
-        elif arranged(in_calls, known, order).jumped * _WORTH > max(before - likely.taken, 0):
+        elif _too_dear(arranged(in_calls, known, order).jumped, before, before - likely.taken):
             kept |= _most_executed(likely)
         else:
             found, cost = arranged(units, known, order), likely.taken + likely.jumped
             is_better = cost < before and found.taken < sum(units.taken)
             return (cost, found) if is_better else None
     return None
+
+
+def _too_dear(jumped: int, before: int, fewer: int) -> bool:
+    """Whether so many jumps more are executed that the transfers that go are not worth them."""
+    worth = _WORTH if fewer * _MUCH >= before else _WORTH_LITTLE
+    return jumped * worth > max(fewer, 0)
 
 
 def _most_executed(found: Arranged) -> set[int]:

@@ -34,6 +34,7 @@ from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.rewritten import rewritten
 from rewriter.identify.profiles import Direction
 from rewriter.timing.described import NotDescribed
+from rewriter.verify.walk.links.over_the_end import Reading
 
 
 class NoRoom(CannotMove):
@@ -407,7 +408,7 @@ def _code(
     }
     fixed |= {address for address in places if address in program.switched_to}
     fixed |= _unreached(program, function)
-    fixed.update(_keeping_links(program, items))
+    fixed.update(_keeping_links(program, function, items))
     targets, loops = set[int](), set[int]()
     for n, target in transfers(function, items, aside):
         targets.add(target)
@@ -432,7 +433,9 @@ def _unreached(program: Program, function: Function) -> set[int]:
     return found
 
 
-def _keeping_links(program: Program, items: Sequence[tuple[int, Insn]]) -> Iterator[int]:
+def _keeping_links(
+    program: Program, function: Function, items: Sequence[tuple[int, Insn]]
+) -> Iterator[int]:
     """Calls behind which the place that they leave in a register may be read, and what is there.
 
     Such code stands behind calls that do not come back, which nobody says of them; elsewhere it
@@ -443,7 +446,10 @@ def _keeping_links(program: Program, items: Sequence[tuple[int, Insn]]) -> Itera
         return
     for (address, insn), (behind, _) in pairwise(items):
         link = table.link(insn) if insn.op.flow.links else None
-        if link is not None and program.live_into(address + insn.size) >> link & 1:
+        place = address + insn.size
+        if link is None or not program.live_into(place) >> link & 1:
+            continue
+        if Reading(program, function, link).at(place):
             yield from (address, behind)
 
 

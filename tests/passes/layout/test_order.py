@@ -299,9 +299,34 @@ LINKED = """
 """
 
 
-def test_code_that_keeps_where_a_call_comes_back_to_stays(tmp_path: Path) -> None:
-    """All around it changes places."""
-    image = power_library(tmp_path, {"f": LINKED.splitlines(), "g": ["\ttrap", "\tblr"]})
+TRAPPED = """
+	cmpdi 3,0
+	beq 1f
+	std 3,0(4)
+	blr
+1:	mflr 0
+	bl g
+	cmpdi 3,0
+	beq 2f
+	mtlr 0
+	blr
+2:	nop
+	trap
+"""
+READ = {"g": ["\tmflr 5", "\tstd 5,0(4)", "\tblr"]}
+"""What would run behind that trap."""
+
+
+@pytest.mark.parametrize(
+    ("code", "others", "stays"),
+    [(LINKED, {"g": ["\ttrap", "\tblr"]}, True), (TRAPPED, READ, False)],
+    ids=("read", "left to a trap"),
+)
+def test_code_that_keeps_where_a_call_comes_back_to_stays(
+    code: str, others: Mapping[str, Sequence[str]], stays: bool, tmp_path: Path
+) -> None:
+    """All around it changes places; and it does where only a trap finds that."""
+    image = power_library(tmp_path, {"f": code.splitlines(), **others})
     program = analyse(image, POWER9)
     listing, function = program.listing, next(f for f in program.functions if f.name == "f")
     first, last = listing.span(function.start, function.end)
@@ -315,7 +340,7 @@ def test_code_that_keeps_where_a_call_comes_back_to_stays(tmp_path: Path) -> Non
     assert not [skip for skip in tuned.skips if "not verified" in skip.reason]
     call = next(n for n in range(first, last) if listing.flows[n] == FLOW_CODE[Flow.CALL])
     kept = image.offset_of(int(listing.addresses[call]))
-    assert tuned.data[kept : kept + 16] == image.data[kept : kept + 16]
+    assert (tuned.data[kept : kept + 16] == image.data[kept : kept + 16]) is stays
 
 
 def power_library(folder: Path, codes: Mapping[str, Sequence[str]]) -> Image:
@@ -453,13 +478,29 @@ def test_a_branch_takes_no_jump_in_that_leads_further_than_it_reaches(far: int) 
     assert (found.inverted, found.taken) == (({START}, 1) if far == 8000 else (set(), 99))
 
 
-def test_a_jump_more_must_save_many_transfers() -> None:
-    """Of a hundred calls one goes the other way by the counts, and nine on other inputs."""
+@pytest.mark.parametrize(("held", "many"), [(980, True), (960, False)])
+def test_a_jump_more_must_save_many_transfers(held: int, many: bool) -> None:
+    """Of a hundred calls two, or four, go the other way by the counts, and ten, or twelve, on other
+    inputs: seven transfers go for each jump, or six nearly."""
     _, items = insns_of("beq a0,other; addq a1,1,a1; other: ret".replace("; ", "\n"))
     function = Function(START, START + 16, "f", "")
-    counts = {START: Direction(1000, 999, 0)}
+    counts = {START: Direction(1000, held, 0)}
     units = Code(function, items, {START}, (), (START + 8,), branches=counts)
-    assert not [*orders(units, [(None, None)] * len(items), (), (), conditional)]
+    found = [*orders(units, [(None, None)] * len(items), (), (), conditional)]
+    assert [one.added for one in found] == [1] * many
+
+
+def test_a_jump_more_must_save_more_where_that_is_little() -> None:
+    """Behind a loop that stays as it is: the same jump saves seven transfers, but few of all."""
+    text = "top: bne a1,top; beq a0,other; addq a1,1,a1; other: ret"
+    _, items = insns_of(text.replace("; ", "\n"))
+    function = Function(START, START + 24, "f", "")
+    for rounds, many in ((1, True), (20, False)):
+        loop = Direction(1000 * rounds, 1000 * (rounds - 1), 0)
+        counts = {START: loop, START + 4: Direction(1000, 980, 0)}
+        code = Code(function, items, {START}, (), (START, START + 12), branches=counts)
+        found = [*orders(code, [(None, None)] * len(items), (), (), conditional)]
+        assert [one.added for one in found] == [1] * many
 
 
 def test_what_was_seldom_counted_says_little() -> None:
