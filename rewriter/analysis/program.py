@@ -20,7 +20,7 @@ from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
 from rewriter.analysis.values.pointers import Again, Text, made_again
 from rewriter.analysis.values.ranges import ranges
-from rewriter.core.addresses import Addresses, Sides, addresses, contains, first_at, sides
+from rewriter.core.addresses import Sides, addresses, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.dataflow import Fact
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
@@ -30,7 +30,7 @@ from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped, switched
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn, Op, To, leading
-from rewriter.core.run.garbage import seldom_collected
+from rewriter.core.run.garbage import give_back, seldom_collected
 from rewriter.core.target.protocol import KnownMemory, References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
@@ -212,13 +212,15 @@ class Program:
         return frozenset(h.start for h in self.held if h.holds is Holds.TRACED)
 
     @cached_property
-    def near_locks(self) -> Addresses:
-        """Where a hint may be in flight together with a load-locked; ascending."""
-        return near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES)
+    def near_locks(self) -> NDArray[np.bool_]:
+        """By position, whether a hint there may be in flight together with a load-locked."""
+        found = near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES)
+        give_back()  # it is asked for in the midst of small things
+        return found
 
     def is_near_lock(self, places: Iterable[int]) -> bool:
         """Whether a hint may be in flight together with a load-locked at one of some addresses."""
-        return bool(contains(self.near_locks, addresses(places)).any())
+        return bool(self.near_locks[self.listing.positions(addresses(places))].any())
 
     def has_locked(self, function: Function) -> bool:
         """Whether some of the locked addresses are in a function."""

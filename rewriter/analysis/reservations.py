@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, INSIDE, RETURN, Edges
+from rewriter.analysis.edges import CALL, INSIDE, NUMBER, RETURN, Edges
 from rewriter.analysis.flow import Graph
-from rewriter.core.addresses import Addresses
 
 LOCK, RELEASE = "lock", "conditional store"
 
@@ -29,17 +29,17 @@ def locked_addresses(graph: Graph) -> frozenset[int]:
     return frozenset(int(listing.addresses[at]) for at in forward & backward)
 
 
-def near_locks(graph: Graph, reach: int, fences: frozenset[str]) -> Addresses:
-    """The addresses, ascending, at most `reach` instructions behind or before a load-locked.
+def near_locks(graph: Graph, reach: int, fences: frozenset[str]) -> NDArray[np.bool_]:
+    """By position, whether it is at most `reach` instructions behind or before a load-locked.
 
     Ways go through calls, and into and out of callees; a call counts for no instruction.  None
     goes through an event that is a fence: what is before it is done before what is behind.
     """
     stops = np.unique([at for name in fences for at in _positions(graph, name)]).astype(np.int64)
-    near = np.zeros(len(graph.listing) + 1, dtype=np.int64)
+    near = np.zeros(len(graph.listing) + 1, dtype=NUMBER)
     for forward in (True, False):
         _Near(graph, forward, reach, stops).count(near)
-    return np.asarray(graph.listing.addresses[np.cumsum(near[:-1]) > 0])
+    return np.asarray(near.cumsum(out=near)[:-1] > 0)
 
 
 class _Near:
@@ -51,8 +51,10 @@ class _Near:
 
     def __init__(self, graph: Graph, forward: bool, reach: int, stops: Edges) -> None:
         self.graph, self.forward, self.reach = graph, forward, reach
-        returns = np.zeros(graph.nodes - len(graph.first), dtype=np.int64)  # no instructions
-        self.first, self.last = (np.append(ends, returns) for ends in (graph.first, graph.last))
+        returns = np.zeros(graph.nodes - len(graph.first), dtype=NUMBER)  # no instructions
+        self.first, self.last = (
+            np.append(ends.astype(NUMBER), returns) for ends in (graph.first, graph.last)
+        )
         self.stops = stops
         within = np.isin(graph.kind, INSIDE)
         calls = graph.source[graph.kind == CALL]
@@ -64,18 +66,19 @@ class _Near:
             self._edges(*ends)
             for ends in (inside, (source[into], target[into]), (source[out], target[out]))
         )
-        self.distance = np.full((2, graph.nodes), reach + 1, dtype=np.int64)
+        self.distance = np.full((2, graph.nodes), reach + 1, dtype=NUMBER)
 
     def _edges(self, source: Edges, target: Edges) -> tuple[Edges, Edges]:
         """Where each node's edges begin, and to which nodes they go."""
         if not self.forward:
             source, target = target, source
         order = np.argsort(source, kind="stable")
-        return np.searchsorted(source[order], np.arange(self.graph.nodes + 1)), target[order]
+        every = np.arange(self.graph.nodes + 1, dtype=source.dtype)
+        return source[order].searchsorted(every).astype(NUMBER), target[order]
 
     def count(self, near: Edges) -> None:
         """Adds where a run of such positions begins, and takes off where one ends."""
-        locks = np.array(_positions(self.graph, LOCK), dtype=np.int64)
+        locks = np.array(_positions(self.graph, LOCK), dtype=NUMBER)
         blocks = np.searchsorted(self.graph.first, locks, side="right") - 1
         firsts, lasts = self.first[blocks], self.last[blocks]
         firsts, lasts = (locks, lasts) if self.forward else (firsts, locks + 1)
@@ -100,7 +103,7 @@ class _Near:
         """The blocks to which there is a shorter way now, with the instructions behind them."""
         nodes, totals = (np.concatenate(part) for part in zip(*found, strict=True))
         before = self.distance[: way + 1].min(axis=0)
-        np.minimum.at(self.distance[way], nodes, totals)
+        np.minimum.at(self.distance[way], nodes, totals.astype(NUMBER))
         nodes = np.unique(nodes[totals < before[nodes]])
         distance = self.distance[way, nodes]
         return nodes, self._through(self.first[nodes], self.last[nodes], distance)

@@ -63,6 +63,8 @@ def accepted(
 
 def _identified(work: Work, data: bytes) -> bytes:
     """The file with its own identity, of which a verifier makes the one that was verified."""
+    if data == work.program.image.data:
+        return data  # a file in which nothing changed keeps the original's
     found = identified(work, data)
     if with_old_identity(work.program.image, found) != data:
         raise VerificationFailed("the file's own identity changed something else")

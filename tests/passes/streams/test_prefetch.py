@@ -299,7 +299,8 @@ def _alone(program: Program, at: int) -> bool:
 
 def test_what_is_near_a_lock(program: Program) -> None:
     """All up to its store-conditional, the straight code around up to a barrier, and not all."""
-    listing, near = program.listing, frozenset(program.near_locks.tolist())
+    listing = program.listing
+    near = frozenset(listing.addresses[program.near_locks].tolist())
     assert program.locked_addresses <= near
     assert 0.3 < len(near) / len(listing) < 0.9
     names = [op.name for op in TABLE.rows]
