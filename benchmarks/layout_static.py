@@ -17,8 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.layout_bound import Bound
-from rewriter.analysis.loops import _body as body_of
-from rewriter.analysis.loops import _retreating as retreating
+from rewriter.analysis.loops import loop_body, retreating
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY, CALLS, Flow
@@ -119,7 +118,7 @@ class Predicted:
             for one in following:
                 before.setdefault(one, []).append(block)
         heads = retreating(self.after, {self.blocks.start})
-        return {head: body_of(before, head, latches) for head, latches in heads.items()}
+        return {head: loop_body(before, head, latches) for head, latches in heads.items()}
 
     @cached_property
     def _cold(self) -> Collection[int]:

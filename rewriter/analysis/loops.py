@@ -61,14 +61,14 @@ def depths(program: Program) -> NDArray[np.int64]:
             for one in following:
                 before.setdefault(one, []).append(block)
         entries = {blocks.start, *(block for block in blocks if graph.entered[block])}
-        for head, latches in _retreating(after, entries).items():
-            body = _body(before, head, latches)
+        for head, latches in retreating(after, entries).items():
+            body = loop_body(before, head, latches)
             if not entries & (body - {head}):
                 found[list(body)] += 1
     return found
 
 
-def _retreating(
+def retreating(
     after: Mapping[int, Sequence[int]], entries: Collection[int]
 ) -> dict[int, list[int]]:
     """Edges to a block on the way to it, depth first from the entries: sources by target."""
@@ -92,7 +92,7 @@ def _retreating(
     return found
 
 
-def _body(before: Mapping[int, Sequence[int]], head: int, latches: Sequence[int]) -> set[int]:
+def loop_body(before: Mapping[int, Sequence[int]], head: int, latches: Sequence[int]) -> set[int]:
     """All from which control comes to a latch without passing the head, and the head."""
     body, waiting = {head}, list(latches)
     while waiting:
