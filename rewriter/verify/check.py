@@ -112,6 +112,7 @@ def verify(
     known: Known | None = None,
     jobs: int = 1,
     cpu: Cpu | None = None,
+    like: Listing | None = None,
 ) -> Verdict:
     """Compares an analysed file with a new one, which may be longer by what new code needs.
 
@@ -120,8 +121,8 @@ def verify(
     With `only`, other functions are known to be as they were when they were last compared, and
     `followed` are the addresses of table bytes that were compared then.  A `prover` may know
     patterns already: what it says of one depends on the pattern alone.  `known` says what routines
-    the analysed file has.  With a `cpu` both must do the same on it, elsewhere perhaps not: of
-    that, caches are asked.
+    the analysed file has.  Words of the listing that the new file is `like` are decoded already.
+    With a `cpu` both must do the same on it, elsewhere perhaps not: of that, caches are asked.
     """
     new = replace(new, data=with_old_identity(program.image, new.data))
     lines = LineCheck.of(program.image, new.data)
@@ -137,7 +138,7 @@ def verify(
     del baseline
     prover = prover or Prover.of(program.target)
     view = replace(program.image, data=new.data)
-    listing = listed(view, program.target, program.listing)
+    listing = listed(view, program.target, like or program.listing)
     read = prefixed.read(program.listing, listing, program.target)
     check = _Check(program, view, read, prover, substituted, lines, only, set(followed), cpu)
     check.run(changed, progress, jobs)

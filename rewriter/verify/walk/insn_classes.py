@@ -17,10 +17,12 @@ from rewriter.core.isa.instruction import Flow, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.protocol import Sequential, is_hint
 
-NOP, HINT, WHOLE, PLACED, IDLE = 1, 2, 4, 8, 16
+NOP, HINT, WHOLE, PLACED, IDLE, WORD = 1, 2, 4, 8, 16, 32
 """It does nothing, and may go; it is a load that does nothing but ask for a line; it saves or
 restores a whole register; it is no transfer of control, and what it does depends on where it
-stands; it does nothing, whether it may go or has its place."""
+stands; it does nothing, whether it may go or has its place; it accesses two bytes."""
+
+_WORD = 2  # bytes
 
 
 class _Recent(NamedTuple):
@@ -110,4 +112,6 @@ class Kinds:
         whole = self.target.whole(insn) is not None
         effects, hint = self.target.table.effects(insn.op), is_hint(insn, self.target)
         placed = insn.op.flow is Flow.NEXT and effects.placed
-        return (NOP | IDLE) * nop | HINT * hint | WHOLE * whole | PLACED * placed
+        word = effects.size == _WORD and self.target.table.accesses(insn)
+        found = (NOP | IDLE) * nop | HINT * hint | WHOLE * whole | PLACED * placed
+        return found | WORD * word

@@ -23,11 +23,12 @@ from rewriter.verify.walk import faults
 from rewriter.verify.walk.alignment import aligned
 from rewriter.verify.walk.devices import accessed, same_devices
 from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
+from rewriter.verify.walk.insn_classes import NOP, WORD
 from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.links.made import same_but_for_place
 from rewriter.verify.walk.links.over_the_end import Reading
 from rewriter.verify.walk.loads import same_accesses
-from rewriter.verify.walk.segments import BlockCutter, Segment, reads_place
+from rewriter.verify.walk.segments import BlockCutter, Segment, differing, reads_place
 from rewriter.verify.walk.stack import nothing_below, same_sides
 
 
@@ -47,6 +48,9 @@ Compared: TypeAlias = tuple[Evidence, list[tuple[Fixup, Fixup]]]
 
 PLAIN = Evidence(Grade.PROVED)
 """That of code which is the same as it stands."""
+
+_MUCH = 0.8
+"""Of two segments, where it is not much less to compare the parts in which they differ."""
 
 
 def plainly(old: Segment, new: Segment) -> Compared:
@@ -101,8 +105,11 @@ class Pairs:
         if self._inputs(new) & ~self._inputs(old):
             raise Different("a register is read that nothing keeps")
         old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
+        reason = unlike_twice(old.insns, new.insns, self.target)
+        if not reason and (found := self._compare_parts(pair, old, new)) is not None:
+            return found
         self._reordered(old, new)
-        if reason := unlike_twice(old.insns, new.insns, self.target):
+        if reason:
             raise Different(reason)
         try:
             return self._compare_given(pair, old, new, {})
@@ -111,6 +118,63 @@ class Pairs:
             if not facts:
                 raise
             return self._compare_given(pair, old, new, facts)
+
+    def _compare_parts(self, pair: Pair, old: Segment, new: Segment) -> Compared | None:
+        """How the parts in which two segments differ are shown to do the same from any state.
+
+        Then so do the segments, as all before and behind is the same.  None where they do not, or
+        more must be seen: what holds before may be why the segments do the same.
+        """
+        parts = self._parts(pair, old, new) if self._stands_alone(old, new) else None
+        if parts is None:
+            return None
+        try:
+            self._reordered(*parts[1:])
+            return self._compare_given(*parts, {})
+        except Different:
+            return None
+
+    def _stands_alone(self, old: Segment, new: Segment) -> bool:
+        """Whether nothing that is asked of segments depends on more than a part of them."""
+        if old.fixups or new.fixups or self.pads.any or self._traced(old):
+            return False
+        if self.target.narrow_memory is not None and any(kind & WORD for kind in new.kinds):
+            return False  # what shows that it is aligned may be anywhere
+        return not any(reads_place(s.flows[-1], s.defs[-1], s.kinds) for s in (old, new))
+
+    def _parts(
+        self, pair: Pair, old: Segment, new: Segment
+    ) -> tuple[Pair, Segment, Segment] | None:
+        """The parts in which two segments differ, and what holds where they begin.
+
+        If they are much less and do not move the stack pointer: what is below it depends on where
+        it was.
+        """
+        slots = differing(old, new)
+        if slots is None:
+            return None
+        here, there = slots
+        if here.start and pair.link is not None and pair.old != pair.new:
+            here, there = range(here.stop), range(there.stop)
+        if len(here) + len(there) > _MUCH * (len(old.insns) + len(new.insns)):
+            return None
+        written = *old.defs[here.start : here.stop], *new.defs[there.start : there.stop]
+        if any(mask >> self.target.stack & 1 for mask in written):
+            return None
+        behind = None if here.stop == len(old.insns) else self._read_from(old, here.stop)
+        if here.start:
+            pair = pair._replace(link=None)  # it holds the place at the segment's start
+        return pair, old.part(here, behind), new.part(there, behind)
+
+    def _read_from(self, old: Segment, first: int) -> int:
+        """The mask of what old code reads from a slot on, and of what may be read behind exits."""
+        found, exits = 0, frozenset(old.exits)
+        for slot in reversed(range(first, len(old.insns))):
+            if slot in exits:
+                found |= self._live_after(old, slot)
+            if not old.kinds[slot] & NOP:  # it may name registers
+                found = found & ~old.defs[slot] | old.uses[slot]
+        return found
 
     def _facts(self, address: int) -> Facts:
         """What is known of registers at a block, of those that the new code keeps for sure."""
@@ -288,6 +352,8 @@ class Pairs:
 
     def _live_after(self, old: Segment, slot: int) -> int:
         """Registers that may be read after an exit of the old code."""
+        if old.behind is not None and slot == old.exits[-1]:
+            return old.behind
         insn, address = old.insns[slot], old.addresses[slot]
         if insn.op.flow is Flow.BRANCH and slot != old.exits[-1]:
             target = insn.target(address)
@@ -304,6 +370,8 @@ class Pairs:
         live, link = self._live_after(old, slot), pair.link
         if link is None or pair.old == pair.new or not live >> link & 1:
             return live
+        if old.behind is not None and slot == old.exits[-1]:
+            return live  # the rest of the segment may read it, too
         if any(mask >> link & 1 for mask in (*old.defs[: slot + 1], *written)):
             return live
         reading, insn = Reading(self.program, self.function, link), old.insns[slot]
@@ -320,6 +388,8 @@ class Pairs:
         The others may be read, for values of which nothing comes: of registers that nobody knows
         of but code that reads them.
         """
+        if old.behind is not None and slot == old.exits[-1]:
+            return old.behind
         insn, address = old.insns[slot], old.addresses[slot]
         if insn.op.flow is Flow.BRANCH and slot != old.exits[-1]:
             target = insn.target(address)

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast, overload
 import numpy as np
 
 from rewriter.analysis.flow import Graph
-from rewriter.core.addresses import Addresses
+from rewriter.core.addresses import NOWHERE, Addresses
 from rewriter.core.code.listing import FLOW_CODE, FLOWS, Listing
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.isa.instruction import STRAIGHT, Flow, Insn
@@ -61,7 +61,8 @@ class Segment(NamedTuple):
     instructions there do and `targets` the places that they name; `fixups` say where control goes
     before a slot whose access faults.  By slot, `placeless` are the words as they stand in the
     file, without how far branches go but with their rows, `kinds` what `Kinds` says of them, `uses`
-    and `defs` the masks of the registers that they read and write.
+    and `defs` the masks of the registers that they read and write.  Of a part that ends before
+    control is transferred, `behind` is the mask of what is read behind it.
     """
 
     exits: tuple[int, ...]
@@ -74,6 +75,7 @@ class Segment(NamedTuple):
     kinds: bytes
     uses: Sequence[int]
     defs: Sequence[int]
+    behind: int | None = None
 
     @property
     def falls_out(self) -> bool:
@@ -99,9 +101,67 @@ class Segment(NamedTuple):
             defs=[self.defs[slot] for slot in kept],
         )
 
+    def part(self, slots: range, behind: int | None) -> Segment:
+        """Some slots alone; `behind` says what is read behind them, None where they end it."""
+        first, end = slots.start, slots.stop
+        here = slice(first, end)
+        kept = [n for n, slot in enumerate(self.exits) if slot in slots]
+        last = () if behind is None else (end - 1 - first,)
+        return self._replace(
+            exits=(*(self.exits[n] - first for n in kept), *last),
+            flows=(*(self.flows[n] for n in kept), *(Flow.NEXT for _ in last)),
+            targets=(*(self.targets[n] for n in kept), *(NOWHERE for _ in last)),
+            fixups={slot - first: fixup for slot, fixup in self.fixups.items() if slot in slots},
+            insns=list(self.insns[here]),
+            addresses=self.addresses[here],
+            placeless=self.placeless[here],
+            kinds=self.kinds[here],
+            uses=self.uses[here],
+            defs=self.defs[here],
+            behind=behind,
+        )
+
     def proper(self) -> list[int]:
         """The slots of what is no nop."""
         return [slot for slot, kind in enumerate(self.kinds) if not kind & NOP]
+
+
+def _same_ends(old: Segment, new: Segment) -> tuple[int, int]:
+    """How many instructions are the same before all that differ, and how many behind."""
+    one, other = ([s.placeless[slot] for slot in s.proper()] for s in (old, new))
+    least = min(len(one), len(other))
+    before = next((n for n in range(least) if one[n] != other[n]), least)
+    left = least - before
+    behind = next((n for n in range(left) if one[-1 - n] != other[-1 - n]), left)
+    if before + behind == least:  # nothing is left of one of them
+        return (before, behind - 1) if behind else (before - 1, behind)
+    return before, behind
+
+
+def differing(old: Segment, new: Segment) -> tuple[range, range] | None:
+    """The slots of two segments in which they differ, nops apart; none is empty.
+
+    All before and behind them is the same, with as many exits, and no exit is at the end of those
+    that something stands behind.  None where that cannot be said.
+    """
+    before, behind = _same_ends(old, new)
+    places = [(one, one.proper()) for one in (old, new)]
+    while behind and any(proper[-behind - 1] in one.exits for one, proper in places):
+        behind -= 1
+    if before < 0:
+        return None
+    here, there = (
+        range(
+            proper[before] if before else 0,
+            proper[-behind - 1] + 1 if behind else len(one.placeless),
+        )
+        for one, proper in places
+    )
+    same = all(
+        (slot < here.start, slot < here.stop) == (other < there.start, other < there.stop)
+        for slot, other in zip(old.exits, new.exits, strict=True)
+    )
+    return (here, there) if same else None
 
 
 class Cutter:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rewriter.analysis.program import Program
+from rewriter.analysis.program import Program, listed
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput, RetuneError
@@ -82,9 +82,11 @@ class PlainBase:
         """What became of it; what the verifier does not accept is no base."""
         data = with_old_identity(shared.program.image, detach(grown.data)[0])
         verdict = shared.verify(data)
-        if not verdict.ok or verdict.listing is None:
+        if not verdict.ok:
             raise ValueError(f"the tuned file itself is refused: {verdict.findings[:3]}")
-        return cls("tuned", shared, data, verdict.listing, verdict.followed, grown)
+        program = shared.program
+        listing = listed(replace(program.image, data=data), program.target, program.listing)
+        return cls("tuned", shared, data, listing, verdict.followed, grown)
 
     @property
     def program(self) -> Program:
