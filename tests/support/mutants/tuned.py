@@ -12,7 +12,7 @@ from fixtures import inputs
 from fixtures.fuzz.counts import random_counts
 from fixtures.places import CHECKOUT, cache_dir
 from passes import ORDER, lacking
-from passes.lib.steps import Pass
+from passes.lib.steps import OwnPass
 from passes.substitute import Substitute
 from rewriter.analysis.program import analyse
 from rewriter.core.target.protocol import Target
@@ -54,7 +54,7 @@ def ordered(name: str, cpu: str, share: float = 0.2) -> Path:
     return path
 
 
-def _changes_code(one: Pass, target: Target, cpu: str) -> bool:
+def _changes_code(one: OwnPass, target: Target, cpu: str) -> bool:
     """Whether a pass does anything for a CPU but put routines into the place of others."""
     assert target.sequential is not None
     lacks = lacking(one, target, target.sequential.cpus[cpu])
