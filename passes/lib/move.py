@@ -339,7 +339,7 @@ def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> It
     if frame is None:
         yield from align.layouts(code, cpu)
         return
-    fit, known = partial(_unwinds, code, frame), False
+    fit, known = partial(_unwinds, code.function, unwind_rows.Timing(frame)), False
     for layout in filter(fit, align.layouts(code, cpu)):
         known = True
         yield layout
@@ -351,16 +351,17 @@ def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> It
         yield from filter(fit, align.layouts(held, cpu))
 
 
-def _unwinds(code: Code, frame: Fde, layout: Layout) -> bool:
+def _unwinds(function: Function, timing: unwind_rows.Timing, layout: Layout) -> bool:
     """Whether the unwind rows and the exception ranges fit their tables in a layout."""
-    places = _Places(layout, code.function)
+    places = _Places(layout, function)
     try:
-        rows = unwind_rows.retime(frame, places.end_of_before)
+        rows = timing.moved(places.end_of_before)
     except ValueError:
         return True  # rows that do not follow are said of the layout that is taken
     if rows is None:
         return False
-    return lsda.retime(frame, places.begin, places.end_of_before, places.start) is not None
+    ends = places.end_of_before
+    return lsda.retime(timing.fde, places.begin, ends, places.start) is not None
 
 
 def _unwound(program: Program, function: Function, places: _Places) -> tuple[Patch, ...]:

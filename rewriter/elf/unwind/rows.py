@@ -126,28 +126,40 @@ def _followed(fde: Fde) -> _State:
 
 
 def retime(fde: Fde, mapping: Callable[[int], int]) -> list[Patch] | None:
-    """Return patches that move every row from `address` to `mapping(address)`.
+    """Return patches that move every row from `address` to `mapping(address)`; as `Timing` does."""
+    return Timing(fde).moved(mapping)
 
-    `mapping` rises (not strictly) and stays in [fde.start, fde.end]; ValueError otherwise. Start
-    and end of the FDE stay. None when an address is no multiple of the factor, or the instructions
-    would be longer than they are with the DW_CFA_nop behind them.
-    """
-    state, deltas, before = _followed(fde), list[int](), fde.start
-    for advance in state.advances:
-        after = mapping(advance.after)
-        if not before <= after <= fde.end:
-            raise ValueError(
-                f"{advance.after:#x} goes to {after:#x}, not {before:#x}..{fde.end:#x}"
-            )
-        delta, rest = divmod(after - before, advance.factor)
-        if rest:
-            return None
-        deltas.append(delta)
-        before = after
-    both = list(zip(state.advances, deltas, strict=True))
-    if all(delta < 1 << advance.bits for advance, delta in both):
-        return list(_changed(fde, both))
-    return _packed(fde, both, state.end)
+
+class Timing:
+    """Where the rows of an entry begin: read once for all places that they may move to."""
+
+    def __init__(self, fde: Fde) -> None:
+        self.fde, self._state = fde, _followed(fde)
+
+    def moved(self, mapping: Callable[[int], int]) -> list[Patch] | None:
+        """Return patches that move every row from `address` to `mapping(address)`.
+
+        `mapping` rises (not strictly) and stays in [fde.start, fde.end]; ValueError otherwise.
+        Start and end of the FDE stay. None when an address is no multiple of the factor, or the
+        instructions would be longer than they are with the DW_CFA_nop behind them.
+        """
+        fde, advances = self.fde, self._state.advances
+        deltas, before = list[int](), fde.start
+        for advance in advances:
+            after = mapping(advance.after)
+            if not before <= after <= fde.end:
+                raise ValueError(
+                    f"{advance.after:#x} goes to {after:#x}, not {before:#x}..{fde.end:#x}"
+                )
+            delta, rest = divmod(after - before, advance.factor)
+            if rest:
+                return None
+            deltas.append(delta)
+            before = after
+        both = list(zip(advances, deltas, strict=True))
+        if all(delta < 1 << advance.bits for advance, delta in both):
+            return list(_changed(fde, both))
+        return _packed(fde, both, self._state.end)
 
 
 def _changed(fde: Fde, deltas: Iterable[tuple[Advance, int]]) -> Iterator[Patch]:
