@@ -5,10 +5,11 @@
 
 The kernel (alpha-vmlinux, ppc32-vmlinux or ppc64el-vmlinux) is retuned by the passes with a
 profile: FILE, or what `retune profile --initrd` counts in a boot whose /init asks for one operation
-at a time, a hundred times (`fixtures/operations.py`).  Beside it stands the kernel by the passes
-but `layout`, the original where there are none.  Measured is another boot, with the tests' initial
-file system (`fixtures/initramfs.py`): both start alike, and then run different programs.  The
-consoles must be the same, and `retune revert` must give the original back.
+at a time, a hundred times, and then for LMBench's on files (`fixtures/operations.py`).  Beside it
+stands the kernel by the passes but `layout`, the original where there are none.  Measured is
+another boot, with the tests' initial file system (`fixtures/initramfs.py`): both start alike, and
+then run different programs.  The consoles must be the same, and `retune revert` must give the
+original back.
 
 Printed is a line as by `benchmarks/layout.py`, without cycles, of the kernel's code but for
 functions that only wait, and which part of it is executed in code that the profile's boot did not
