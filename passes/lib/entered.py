@@ -9,6 +9,7 @@ from operator import attrgetter
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function, Pin
 from rewriter.elf.linking import STT_FUNC, STT_GNU_IFUNC
+from rewriter.elf.pins import SYMBOL
 
 
 def other_entries(program: Program, function: Function) -> frozenset[int]:
@@ -39,7 +40,7 @@ def _symbols(program: Program, function: Function) -> Iterator[int]:
     for symbol in image.symbols:
         is_code = symbol.st_type in (STT_FUNC, STT_GNU_IFUNC)
         if symbol.st_shndx and is_code and image.code_address(symbol) in kinds:
-            kinds[image.code_address(symbol)].add(f"symbol {symbol.name}")
+            kinds[image.code_address(symbol)].add(SYMBOL + symbol.name)
     for place, names in kinds.items():
         if names.issuperset(pin.reason for pin in pins if pin.address == place):
             yield place

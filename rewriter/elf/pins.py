@@ -78,6 +78,9 @@ def fixed_words(image: Image, relocated: Mapping[int, int]) -> dict[int, int]:
     }
 
 
+SYMBOL = "symbol "
+"""What stands before the name in the reason of a pin by a symbol."""
+
 _Source = tuple[int, str, str | int]
 """An address, what relies on it, and which one of these: a name, an address, or "" for neither."""
 
@@ -92,7 +95,7 @@ def _sources(
     yield from ((function.start, "function start", "") for function in functions)
     yield image.entry, "entry point", ""
     yield from ((place, "probe", "") for place in image.probes)
-    yield from ((image.code_address(s), "symbol ", s.name) for s in image.symbols if s.st_shndx)
+    yield from ((image.code_address(s), SYMBOL, s.name) for s in image.symbols if s.st_shndx)
     for address, place in relocated(image, target).items():
         yield place, "relocated word at ", address
     for address, place in text_words(image, listing):

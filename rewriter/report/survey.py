@@ -11,6 +11,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function, JumpTable, Refusal
 from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
+from rewriter.elf.pins import SYMBOL
 from rewriter.report.grid import Grid, in_order
 
 
@@ -116,4 +117,4 @@ def survey(program: Program) -> Survey:
 
 def _pin_kind(reason: str) -> str:
     """A pin's reason without the name or the address that tells it from others of its kind."""
-    return "symbol" if reason.startswith("symbol ") else reason.partition(" at 0x")[0]
+    return SYMBOL.strip() if reason.startswith(SYMBOL) else reason.partition(" at 0x")[0]
