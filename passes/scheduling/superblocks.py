@@ -7,7 +7,7 @@ that it writes may be read when the branch is taken.  Everything else keeps its 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -25,6 +25,9 @@ Order = tuple[int, ...]
 """For each place, in turn, the number of the instruction that stands there."""
 
 _Key = tuple[int, int, int]
+
+_Rule = Callable[[int, int, int], _Key]
+"""By which one is chosen: of when it would issue, its height and its number."""
 
 
 class Ties(Protocol):
@@ -169,12 +172,11 @@ class Problem:
 
     def orders(self) -> Iterator[Order]:
         """Some good orders, each by another rule of choice."""
-        yield self._filled(False)
-        yield self._filled(True)
+        yield self._filled(_soonest)
+        yield self._filled(_highest)
 
-    def _filled(self, highest: bool) -> Order:
-        """Each place gets one of those that may stand there: what would issue first, or the
-        `highest` of them, for which most waits."""
+    def _filled(self, key: _Rule) -> Order:
+        """Each place gets one of those that may stand there, that with the least key."""
         stepper = self.steady.stepper()
         assert stepper is not None
         nodes, before, heights = self.steady.nodes(self.code), self.before, self.heights
@@ -188,9 +190,7 @@ class Problem:
                     block, keys = nodes[place][0], list[_Key]()
                     for number in ready:
                         start = stepper.start(block, nodes[number][1], nodes[number][2])
-                        height = -heights[number]
-                        pair = (height, start) if highest else (start, height)
-                        keys.append((*pair, number))
+                        keys.append(key(start, heights[number], number))
                     chosen = min(keys)[2]
                 left &= ~(1 << chosen)
             stepper.put(nodes[place][0], nodes[chosen][1], nodes[chosen][2])
@@ -211,6 +211,16 @@ class Problem:
             if needed.bit_count() >= free_before:
                 wanted &= needed
         return wanted
+
+
+def _soonest(start: int, height: int, number: int) -> _Key:
+    """What would issue first."""
+    return start, -height, number
+
+
+def _highest(start: int, height: int, number: int) -> _Key:
+    """That for which most waits."""
+    return -height, start, number
 
 
 def _ready(wanted: int, before: Sequence[int], done: int) -> list[int]:
