@@ -23,6 +23,11 @@ _FEW = 1 << 16
 
 _FACTOR = 0x9E3779B97F4A7C15  # odd: the golden ratio's bits, as in Fibonacci hashing
 
+_PLACES = 1 << 16
+"""Of distinct masks, of which there are some hundreds in as many positions as come at once."""
+
+_SHIFT = np.uint64(64 - 16)
+
 
 @dataclass(frozen=True)
 class Interned:
@@ -119,11 +124,23 @@ def interned(masks: Masks) -> Interned:
 
 
 def _distinct(masks: Masks) -> tuple[Sequence[Masks], NDArray[np.intp]]:
-    """The distinct rows, and which each row is."""
-    factors = np.array([pow(_FACTOR, n, 1 << 64) for n in range(masks.shape[1])], dtype=np.uint64)
-    hashed = (masks * factors).sum(axis=1, dtype=np.uint64)
-    _, first, of = np.unique(hashed, return_index=True, return_inverse=True)
-    if not np.array_equal(masks[first][of], masks):  # two have one hash
-        distinct, of = np.unique(masks, axis=0, return_inverse=True)
-        return list(distinct), of.reshape(-1)
-    return list(masks[first]), of
+    """The distinct rows, and which each row is.
+
+    Equal rows have one place in a table, by their hash, and sorting them would take far longer.
+    Those that find another row there go through it once more, alone.
+    """
+    found, of, left = list[Masks](), np.empty(len(masks), np.intp), np.arange(len(masks))
+    first, columns = np.empty(_PLACES, np.intp), range(masks.shape[1])
+    while len(left):
+        rows = [masks[left, n] for n in columns]
+        hashed = sum(rows[n] * np.uint64(pow(_FACTOR, n + 1, 1 << 64)) for n in columns)
+        places, every = (hashed >> _SHIFT).astype(np.intp), np.arange(len(left))
+        first[places] = every
+        there = first[places]
+        same = np.logical_and.reduce([row[there] == row for row in rows])
+        firsts = np.flatnonzero(there == every)
+        first[places[firsts]] = len(found) + np.arange(len(firsts))
+        of[left[same]] = first[places[same]]
+        found += list(masks[left[firsts]])
+        left = left[~same]
+    return found, of
