@@ -155,8 +155,11 @@ class Collected:
         return in_columns(masks, self.listing.uses.columns)
 
     def _masks(self, blocks: Edges, rule: Callable[[Insn], int]) -> Masks:
-        """What a rule says of the instruction that ends each of the blocks."""
-        words, which = np.unique(self.listing.words[self.final[blocks]], return_inverse=True)
+        """What a rule says of the instruction that ends each of the blocks.
+
+        It does not depend on how far it leads: of calls there are as many words as places else.
+        """
+        words, which = np.unique(self.listing.placeless(self.final[blocks]), return_inverse=True)
         decoded = map(self.listing.table.decode, words.tolist())
         return self._columns([rule(insn) for insn in decoded if insn is not None])[which]
 

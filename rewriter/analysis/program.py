@@ -529,7 +529,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
     words = relocated(image, target)
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         words |= dict(text_words(image, listing))
-    named = {place for place in words.values() if listing.has(place)}
+    named = set(listing.addresses[listing.positions(addresses(set(words.values())))].tolist())
     fixups = [fixup for fixup in target.tables.exceptions.read(image) if listing.has(fixup.access)]
     exceptions = ExceptionRanges.of(image, frames)
     throwing, calls = (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.isa.interned import AT_ONCE, Interned, Interner
+from rewriter.core.isa.interned import AT_ONCE, Interned, Interner, Places
 from rewriter.core.isa.operands import Kind, Words
 from rewriter.core.isa.table import Table, by_row
 
@@ -57,7 +57,7 @@ class Listing:
         """The positions that are not followed by the next one alone; data among them."""
         return np.flatnonzero(self.flows != FLOW_CODE[Flow.NEXT])
 
-    def placeless(self, at: slice | int) -> Words:
+    def placeless(self, at: Places) -> Words:
         """Words at some positions, or one, without how far branches go."""
         return np.asarray(self.words[at] & self._but_for_targets[self.rows[at]])
 
