@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from rewriter.analysis.functions import bundled_functions, find_functions, with_called
 from rewriter.core.assumptions import EVERY
 from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
@@ -20,7 +19,6 @@ from rewriter.elf.image import Image, parse
 from rewriter.elf.layouts import in_layout_of
 from rewriter.elf.manifest import Manifest
 from rewriter.elf.note import LaidOutAnew
-from rewriter.elf.unwind import entries
 from rewriter.report.grid import Grid, in_order, joined
 from rewriter.verify.listed import contradictions
 
@@ -45,6 +43,8 @@ class Found(Protocol):
     def preconditions(self) -> Mapping[str, int]: ...
     @property
     def changed_bytes(self) -> int: ...
+    @property
+    def original(self) -> Sequence[Function]: ...
 
 
 NONE, LEADS_BACK, REFUSED = "none", "leads back to the original", "refused"
@@ -147,23 +147,10 @@ def compare(
     target = target or target_of(old)
     found = _verified(old, parse(bare, new.name), target, progress, jobs, assume, cpu_of(target))
     if record is not None:
-        contradicted = tuple(contradictions(old, bare, _functions(old, target), record.edits))
+        contradicted = tuple(contradictions(old, bare, found.original, record.edits))
         findings = (*findings, *contradicted)
         said = REFUSED if findings else said
     return Comparison.of(found, findings, said)
-
-
-def _functions(image: Image, target: Target) -> Sequence[Function]:
-    """All functions, as the verifier finds them."""
-    return either(
-        target,
-        "verify",
-        image.name,
-        bundled=lambda code: bundled_functions(image, code),
-        sequential=lambda code: with_called(
-            find_functions(image, entries.frames(image)), code.listing(image)
-        ),
-    )
 
 
 def _verified(

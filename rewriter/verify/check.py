@@ -61,7 +61,7 @@ class Verdict:
     `grades` counts segments by how they were shown equal; `preconditions` those that rest on one;
     `failed` are functions with a finding of their own, `followed` the addresses of bytes of jump
     tables, exception tables and exception ranges that were compared by where they lead; `tried` is
-    how new routines behave, by the start of their function.
+    how new routines behave, by the start of their function; `original` are all of the old file's.
     """
 
     findings: tuple[str, ...]
@@ -73,6 +73,7 @@ class Verdict:
     failed: tuple[Function, ...] = ()
     followed: frozenset[int] = frozenset()
     tried: Mapping[int, Evidence] = field(default_factory=dict)
+    original: tuple[Function, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -131,8 +132,9 @@ def verify(
     baseline = substituted.baseline()
     if baseline is None:
         return _refused(
+            program,
             f"the size changed from {len(program.image.data)} to {len(new.data)} bytes,"
-            " and not by what new code needs"
+            " and not by what new code needs",
         )
     changed = changed_offsets(baseline, new.data)
     del baseline
@@ -152,11 +154,12 @@ def verify(
         failed=tuple(check.failed),
         followed=frozenset(check.tables),
         tried=dict(check.tried),
+        original=program.functions,
     )
 
 
-def _refused(reason: str) -> Verdict:
-    return Verdict((reason,), 0, 0, 0, {}, {})
+def _refused(program: Program, reason: str) -> Verdict:
+    return Verdict((reason,), 0, 0, 0, {}, {}, original=program.functions)
 
 
 @dataclass

@@ -42,7 +42,8 @@ Progress = Callable[[str, int, int], None]
 class Verdict:
     """What was compared and what was found.
 
-    `shown` is the evidence by the start of each old region that changed and was shown equal.
+    `shown` is the evidence by the start of each old region that changed and was shown equal,
+    `original` are all functions of the old file.
     """
 
     findings: tuple[str, ...]
@@ -53,6 +54,7 @@ class Verdict:
     preconditions: Mapping[str, int] = field(default_factory=dict)
     shown: Mapping[int, Evidence] = field(default_factory=dict)
     wrong: tuple[Finding, ...] = ()
+    original: tuple[Function, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -94,7 +96,7 @@ def verify(
     old = known.image
     if len(old.data) != len(new.data):
         sizes = f"from {len(old.data)} to {len(new.data)}"
-        return Verdict((f"the size changed {sizes} bytes",))
+        return Verdict((f"the size changed {sizes} bytes",), original=tuple(known.code.functions))
     view = replace(old, data=with_old_identity(old, new.data))
     check = _Check(known, view, prover or Regions(known.target.proving))
     check.run(only, progress, jobs)
@@ -108,6 +110,7 @@ def verify(
         preconditions=dict(Counter(p for e in check.shown.values() for p in e.preconditions)),
         shown=check.shown,
         wrong=tuple(wrong),
+        original=tuple(known.code.functions),
     )
 
 
