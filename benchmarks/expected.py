@@ -22,7 +22,8 @@ from fixtures import programs
 from fixtures.inputs import Missing, find
 from rewriter.api.choose import Wanted
 from rewriter.api.files import load
-from rewriter.api.patch import patch, quiet
+from rewriter.api.patch import patch
+from rewriter.api.progress import quiet
 
 CPU, PASSES = "ev67", "bytes,bitscan,combine,dead,cmov,sink,align"
 PROGRAMS = ("bench-string", "bench-stdio", "bench-sort", "bench-number", "regex", "iconv")

@@ -11,5 +11,6 @@ host      The CPU of the machine that retune runs on, as Linux names it in /proc
 identify  What is recognised in a file: functions, jump tables, and what points into the code
 kit       A kit of files: which sides it has, and whose model it is compared with
 profile   Profiles of which way conditional moves and branches go: counted, and merged
+progress  How long work says how far it is
 report    The page of a retuned file: of a run, or of two files afterwards
 """

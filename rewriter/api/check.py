@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rewriter.api.choose import cpu_named, target_of
 from rewriter.api.files import Loaded
-from rewriter.api.patch import Progress, quiet
+from rewriter.api.progress import Progress, quiet
 from rewriter.core.assumptions import EVERY
 from rewriter.core.errors import BadInput, VerificationFailed
 from rewriter.core.target.cpu import Cpu

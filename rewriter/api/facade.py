@@ -10,8 +10,9 @@ from rewriter.api import check, choose, files
 from rewriter.api.choose import Wanted
 from rewriter.api.files import Loaded
 from rewriter.api.identify import surveyed
-from rewriter.api.patch import Patched, Progress, quiet
+from rewriter.api.patch import Patched
 from rewriter.api.patch import patch as patched
+from rewriter.api.progress import Progress, quiet
 from rewriter.core.assumptions import EVERY
 from rewriter.core.errors import BadUsage
 from rewriter.elf import compressed, image, manifest

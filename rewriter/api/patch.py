@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rewriter.api import choose
 from rewriter.api.choose import Chosen, Wanted
 from rewriter.api.files import Loaded
+from rewriter.api.progress import Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.run.ledger import Ledger, spending
 from rewriter.elf import compressed, manifest, note
@@ -19,13 +19,6 @@ from rewriter.report.summary.report import Report
 from rewriter.report.summary.timings import Timings
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.road.remembered.results import Results
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, how much of it is done, and how much there is."""
-
-
-def quiet(stage: str, done: int, total: int) -> None:
-    """Progress that nobody wants to see."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rewriter.api import choose, files
-from rewriter.api.patch import Progress, quiet
+from rewriter.api.progress import Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Target

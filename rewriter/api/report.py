@@ -6,7 +6,8 @@ import dataclasses
 
 from rewriter.api import choose
 from rewriter.api.files import Loaded
-from rewriter.api.patch import Patched, Progress, quiet
+from rewriter.api.patch import Patched
+from rewriter.api.progress import Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import targets
-from rewriter.api.patch import quiet
+from rewriter.api.progress import quiet
 from rewriter.bisect import units as parts
 from rewriter.bisect.readers import BundledReader, PlainReader, Reader
 from rewriter.bisect.remade import remade

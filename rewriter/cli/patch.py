@@ -26,7 +26,8 @@ from rewriter.cli.options import (
 
 if TYPE_CHECKING:
     from rewriter.api.files import Loaded
-    from rewriter.api.patch import Patched, Progress
+    from rewriter.api.patch import Patched
+    from rewriter.api.progress import Progress
     from rewriter.road.remembered.results import Results
 
 

@@ -10,7 +10,7 @@ import pytest
 import targets
 from fixtures import corners, inputs
 from rewriter.analysis.program import analyse
-from rewriter.api.patch import quiet
+from rewriter.api.progress import quiet
 from rewriter.core.assumptions import (
     ALIGNMENT,
     ARGUMENTS,

@@ -42,8 +42,11 @@ def detach(data: bytes, label: str = "input") -> tuple[bytes, Manifest]:
             f"{label}: carries no manifest",
             hint="it was not made by retune, or was stripped of its notes; use --manifest FILE",
         )
-    parse(payload, label)
-    before = note.detach(data, label=label)
+    try:
+        before = note.detach(data, label=label)
+    except BadInput:
+        parse(payload, label)  # what is wrong with the manifest itself is said first
+        raise
     manifest = parse(payload, label, before)
     # note.detach believes the owner and the type that it finds.
     if note.attach(before, payload=payload, label=label) != data:
