@@ -18,9 +18,8 @@ liveness          Which registers anything may read, at every block: one fixed p
                   text; and which anything that is seen may come from, in a function
 loops             The innermost loops of a text, and how many loops each block is in
 program           Everything that retune knows about a file's text before it touches it
-reaching          Which instructions a register's value may come from, by all paths through a
-                  function
 relations         Registers that differ by a constant, at every block of a function
 reservations      Addresses between a load-locked and the store-conditional that it is for
+returning         Which calls never come back, as far as the text shows it
 values/           What registers hold, as far as the text shows it
 """

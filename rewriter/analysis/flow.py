@@ -33,8 +33,9 @@ class Graph:
     of registers that code outside the graph may read when control leaves there for good or for
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
     is per block, -1 for none; `continues` says that control comes only from the block before,
-    `entered` that it may come from outside the function, `named` that it may by no edge, `reached`
-    that it may come at all;
+    `entered` that it may come from outside the function, `named` that it may by no edge,
+    `elsewhere` that another function's code calls or branches there, `reached` that control may
+    come at all;
     `landed` that from outside only the unwinder leads there, to one of the function's own pads.
     `faulting` says, per position, that an access may fault and control go on elsewhere, `resumed`
     per block that it may go on there.
@@ -57,6 +58,7 @@ class Graph:
     continues: NDArray[np.bool_]
     entered: NDArray[np.bool_]
     named: NDArray[np.bool_]
+    elsewhere: NDArray[np.bool_]
     reached: NDArray[np.bool_]
     landed: NDArray[np.bool_]
 
@@ -193,6 +195,7 @@ def build(
         reached=entered | (reaching > 0),
         entered=entered | elsewhere,
         named=entered,
+        elsewhere=elsewhere,
         landed=entered & ~otherwise & ~elsewhere,
     )
 

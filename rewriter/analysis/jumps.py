@@ -23,8 +23,8 @@ import numpy as np
 
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.heights import Heights
-from rewriter.analysis.reaching import Reaching
 from rewriter.analysis.relations import LinearEffects
+from rewriter.analysis.values.reaching import Reaching
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function, JumpTable, Origin, TableRead
 from rewriter.core.errors import BadInput
@@ -44,17 +44,18 @@ def followed(
     target: Sequential,
     references: References,
     named: Collection[int],
+    alone: Collection[int],
     frames: Mapping[int, Fde],
 ) -> tuple[References, Graph]:
     """The references with every computed jump settled, and the graph by them.
 
     `pruned` takes out the labels that no path makes; `named` are addresses in text that data holds,
-    `frames` unwind entries by their start.
+    `alone` those of them that nothing else names, `frames` unwind entries by their start.
     """
-    assumed, names = references, frozenset(named)
+    assumed, names = references, (frozenset(named), frozenset(alone))
 
     def settled(graph: Graph) -> References:
-        return _Settle(graph, memory, target, pruned(graph, references), names, frames).run()
+        return _Settle(graph, memory, target, pruned(graph, references), *names, frames).run()
 
     for _ in range(_ROUNDS):
         functions, found = _round(graph_of, settled, assumed)
@@ -174,6 +175,7 @@ class _Settle:
     target: Sequential
     references: References
     named: frozenset[int]
+    alone: frozenset[int]
     frames: Mapping[int, Fde]
     _reads: dict[int, list[TableRead]] = field(default_factory=dict)
     _spills: dict[int, list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
@@ -182,7 +184,7 @@ class _Settle:
     def __post_init__(self) -> None:
         self.listing, self.functions = self.graph.listing, self.graph.functions
         self.starts = [function.start for function in self.functions]
-        self.reaching = Reaching(self.graph, self.target)
+        self.reaching = Reaching(self.graph, self.target, self._is_inner)
         self.heights = Heights(self.graph, self.target)
 
     def run(self) -> References:
@@ -354,12 +356,22 @@ class _Settle:
         """
         framed = self._framed(self._owner(jump).start)
         is_told = any(before and not behind for (_, before), (_, behind) in pairwise(framed))
-        if not is_told or not [one for at, one in framed if at <= jump][-1]:
+        if not is_told or not _last(framed, jump):
             return False
         first = int(self.graph.first[self.graph.block_holding(jump)])
         column, bit = divmod(self.target.stack, 64)
         written = self.listing.defs[first : self.listing.index(jump), column] >> np.uint64(bit)
         return not np.any(written & np.uint64(1))
+
+    def _is_inner(self, block: int) -> bool:
+        """Whether nothing but computed jumps of its function comes to a block that data names.
+
+        With a frame on the stack it is no place that is called: a label, of a `goto *`.
+        """
+        place = int(self.listing.addresses[self.graph.first[block]])
+        if place not in self.alone or self.graph.elsewhere[block]:
+            return False
+        return _last(self._framed(self._owner(place).start), place)
 
     def _framed(self, start: int) -> list[tuple[int, bool]]:
         """Of a function's unwind rows, whether there is another frame from each on than at first.
@@ -406,3 +418,8 @@ class _Settle:
                 yield Origin.SUM if parts == {Origin.HIGH} else None
             else:
                 yield made[0]
+
+
+def _last(framed: Sequence[tuple[int, bool]], place: int) -> bool:
+    """What the last of some rows says that begins at a place or before it; False if none does."""
+    return next((one for at, one in reversed(framed) if at <= place), False)

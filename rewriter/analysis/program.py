@@ -526,17 +526,18 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
     frames = unwind.frames(image)
     by_start = {frame.start: frame for frame in frames}
     functions = with_called(find_functions(image, frames), listing)
-    words = relocated(image, target)
+    words, read = relocated(image, target), dict(text_words(image, listing))
+    held_by_words = _in_text(listing, (*words.values(), *read.values()))
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
-        words |= dict(text_words(image, listing))
-    named = set(listing.addresses[listing.positions(addresses(set(words.values())))].tolist())
+        words |= read
+    named = _in_text(listing, words.values())
     fixups = [fixup for fixup in target.tables.exceptions.read(image) if listing.has(fixup.access)]
     exceptions = ExceptionRanges.of(image, frames)
     throwing, calls = (
         list(exceptions.accesses(listing, target.landing)),
         list(exceptions.calls(listing, target.landing)),
     )
-    entries = pinned(image, target, listing, functions)
+    entries = pinned(image, listing, functions)
     for function in functions:
         entries.update(target.entries(listing, function))
     entries.update(_made_by_jumps(listing))
@@ -553,7 +554,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
             seen(listing, (*held, *named_by_words), target.everything),
             target,
             functions,
-            (entries, pads),
+            (entries | held_by_words, pads),
             ([*throwing, *fixups], calls),
             assume,
         ),
@@ -564,6 +565,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
             target.references(image, listing, functions, words), words=fixed_words(image, words)
         ),
         named,
+        named - entries,
         by_start,
     )
     held = (*held, *but_for_switches(named_by_words, references.tables))
@@ -587,6 +589,11 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         held=held,
         _starts=[f.start for f in functions],
     )
+
+
+def _in_text(listing: Listing, places: Iterable[int]) -> set[int]:
+    """Those of some addresses at which an instruction stands."""
+    return set(listing.addresses[listing.positions(addresses(set(places)))].tolist())
 
 
 def _looked_at(image: Image, size: int, words: Mapping[int, int]) -> Iterator[Held]:

@@ -86,25 +86,24 @@ _Source = tuple[int, str, str | int]
 
 
 def _sources(
-    image: Image,
-    target: Sequential,
-    listing: Listing,
-    functions: Sequence[Function],
-    frames: Iterable[Fde],
+    image: Image, functions: Sequence[Function], frames: Iterable[Fde]
 ) -> Iterator[_Source]:
     yield from ((function.start, "function start", "") for function in functions)
     yield image.entry, "entry point", ""
     yield from ((place, "probe", "") for place in image.probes)
     yield from ((image.code_address(s), SYMBOL, s.name) for s in image.symbols if s.st_shndx)
-    for address, place in relocated(image, target).items():
-        yield place, "relocated word at ", address
-    for address, place in text_words(image, listing):
-        yield place, "word at ", address
     for frame in frames:
         if frame.lsda is not None:
             for site in lsda_ranges(image, frame):
                 if site.landing_pad is not None:
                     yield site.landing_pad, "landing pad", ""
+
+
+def _words_of_data(image: Image, target: Sequential, listing: Listing) -> Iterator[_Source]:
+    for address, place in relocated(image, target).items():
+        yield place, "relocated word at ", address
+    for address, place in text_words(image, listing):
+        yield place, "word at ", address
 
 
 def _inside(listing: Listing, sources: Sequence[_Source]) -> list[bool]:
@@ -115,14 +114,9 @@ def _inside(listing: Listing, sources: Sequence[_Source]) -> list[bool]:
     return found
 
 
-def pinned(
-    image: Image,
-    target: Sequential,
-    listing: Listing,
-    functions: Sequence[Function],
-) -> set[int]:
-    """Every address in text that something outside text names, landing pads apart."""
-    found = list(_sources(image, target, listing, functions, ()))
+def pinned(image: Image, listing: Listing, functions: Sequence[Function]) -> set[int]:
+    """Every address in text that something outside text names, landing pads and words apart."""
+    found = list(_sources(image, functions, ()))
     return {place for place, _, _ in compress(found, _inside(listing, found))}
 
 
@@ -133,8 +127,9 @@ def data_pins(
     functions: Sequence[Function],
     frames: Iterable[Fde],
 ) -> tuple[Pin, ...]:
-    """The same, ascending, with each reason."""
-    found = list(_sources(image, target, listing, functions, frames))
+    """Every address in text that something outside text names, ascending, with each reason."""
+    words = _words_of_data(image, target, listing)
+    found = [*_sources(image, functions, frames), *words]
     named = compress(found, _inside(listing, found))
     return tuple(
         Pin(*pin) for pin in sorted({(at, why + _shown(which)) for at, why, which in named})

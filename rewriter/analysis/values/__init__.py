@@ -3,5 +3,6 @@
 memory    Registers that hold addresses of memory, where no device is
 ranges    Ranges that registers are in at every block of a function, by the branches before it
 pointers  Calls behind which the register for shared data holds already what is put there again
+reaching  Which instructions a register's value may come from, by all paths through a function
 spills    Places of a function's own frame that hold addresses of memory
 """

@@ -5,12 +5,13 @@ What reads plainly in order of address need not be so on each path: control may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from rewriter.analysis.flow import Graph, between
+from rewriter.analysis.returning import Returning
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Bound, TableRead
 from rewriter.core.isa.instruction import COMING_BACK
@@ -20,10 +21,16 @@ _COMING_BACK = frozenset(FLOW_CODE[flow] for flow in COMING_BACK)
 
 
 class Reaching:
-    """Walks a graph back, over calls with what callees save."""
+    """Walks a graph back, over calls with what callees save.
 
-    def __init__(self, graph: Graph, target: Sequential) -> None:
-        self.graph, self.target = graph, target
+    `inner` says of a block that others seem to enter that only its own function leads to it.
+    """
+
+    def __init__(self, graph: Graph, target: Sequential, inner: Callable[[int], bool]) -> None:
+        self.graph, self.target, self.inner = graph, target, inner
+        self.returning = Returning(graph)
+        self._came: dict[int, list[int]] = {}
+        self._last: dict[tuple[int, int], int | None] = {}
         self._bounds: dict[int, Bound | None] = {}
         self.listing = graph.listing
         self.flows = graph.listing.flows
@@ -38,11 +45,11 @@ class Reaching:
         queue = [(block, self.listing.index(use))]
         while queue:
             block, end = queue.pop()
-            at = self._writer(block, register, end)
+            at = self._last_writer(block, register, end)
             if at is not None:
                 found.add(int(self.listing.addresses[at]))
                 continue
-            if self.graph.entered[block]:
+            if self.graph.entered[block] and not self.inner(block):
                 return None
             for before in self._before(block):
                 if before not in seen:
@@ -125,6 +132,14 @@ class Reaching:
         hits = np.flatnonzero(written)
         return first + int(hits[-1]) if len(hits) else None
 
+    def _last_writer(self, block: int, register: int, end: int) -> int | None:
+        """The same from the block's start, of whole blocks once."""
+        if end != self.graph.last[block]:
+            return self._writer(block, register, end)
+        if (block, register) not in self._last:
+            self._last[block, register] = self._writer(block, register, end)
+        return self._last[block, register]
+
     def _keeps(self, block: int, register: int) -> bool:
         """Whether what ends a block leaves a register alone: a call may not."""
         at = int(self.graph.last[block]) - 1
@@ -133,13 +148,22 @@ class Reaching:
         insn = self.listing.insn(at)
         return insn is not None and bool(self.target.kept_over(insn) >> register & 1)
 
-    def _before(self, block: int) -> Iterator[int]:
+    def _before(self, block: int) -> list[int]:
         """The blocks that control comes to a block from, but for callees that return to it."""
-        order, targets = self._incoming
-        first, last = between(targets, range(block, block + 1))
-        for source in self.graph.source[order[first:last]].tolist():
-            if source < len(self.graph.first):
-                yield source
+        if block not in self._came:
+            order, targets = self._incoming
+            first, last = between(targets, range(block, block + 1))
+            sources = self.graph.source[order[first:last]].tolist()
+            self._came[block] = [
+                source
+                for source in sources
+                if source < len(self.graph.first) and not self._ends(source, block)
+            ]
+        return self._came[block]
+
+    def _ends(self, block: int, following: int) -> bool:
+        """Whether control does not come from a block to the one behind it: its call ends all."""
+        return following == block + 1 and self.returning.stops(block)
 
     @cached_property
     def _incoming(self) -> tuple[np.ndarray, np.ndarray]:
