@@ -9,15 +9,14 @@ without a profile, and by `layout` and `align` with one: of the tasks --made-wit
 on both, in a root of which only that file differs, and must do the same; some are of
 `fixtures/archive/others`.  Printed is a line for each, as by `benchmarks/layout.py`.
 
-With --built the file is a library that is cross-built from its source for another machine, alpha or
-ppc (32-bit), as `fixtures/ppc_builds.py` says; so is the program that the tasks use it by, and all
-other programs are those of the root.
+With --built the file is a library or program (sqlite3, openssl, python3.11) that is cross-built
+from its source for another machine, alpha or ppc (32-bit), as `fixtures/ppc_builds.py` says; so is
+the program that the tasks use it by, and all other programs are those of the root.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ from fixtures.archive.runs import Runner
 from fixtures.archive.tasks import OTHERS, TASKS, TEXTS
 from fixtures.guests import GUESTS
 from fixtures.inputs import Missing, cache_dir, find
-from fixtures.ppc_builds import LIBRARIES, shared
+from fixtures.ppc_builds import DISTRIBUTED, distributed
 from fixtures.programs import NO_WISHES, sysroot
 from passes.layout import ByProfile
 from rewriter.analysis.program import Program, analyse
@@ -129,7 +128,7 @@ class File:
 
 @dataclass(frozen=True)
 class Built(File):
-    """A library beside a program for another machine, which stands in for the root's."""
+    """A program for another machine, which stands in for the root's, or a library beside it."""
 
     command: Command
 
@@ -144,8 +143,7 @@ class Built(File):
 
     def replaced(self, path: Path, root: Path) -> File:
         """Another in its place, in a folder like its own."""
-        shutil.copytree(self.command.path.parent, root)
-        shutil.copy(path, root / self.name)
+        packages.copied(self.command.path.parent, root, {self.name: path})
         program = root / self.command.path.name
         return replace(self, command=replace(self.command, path=program))
 
@@ -191,12 +189,12 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
 
 
 def built(file: File, name: str, machine: str) -> Built:
-    """A library for another machine, with a file's root and CPU."""
+    """A program or its library for another machine, with a file's root and CPU."""
     guest = GUESTS[machine]
-    program, library = shared(name, guest)
+    made = distributed(name, guest)
     libraries = sysroot(find(f"{machine}-libc"), cpu=file.cpu)
-    command = Command(program, guest.emulator, file.cpu, libraries)
-    return Built(file.root, library.name, file.cpu, file.texts, file.scratch, command)
+    command = Command(made.program, guest.emulator, file.cpu, libraries, made.settings)
+    return Built(file.root, made.measured.name, file.cpu, file.texts, file.scratch, command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -204,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cpu", default="power9")
     parser.add_argument("--file", default=_SQLITE)
-    parser.add_argument("--built", choices=LIBRARIES, metavar="NAME")
+    parser.add_argument("--built", choices=DISTRIBUTED, metavar="NAME")
     parser.add_argument("--machine", choices=("alpha", "ppc"), default="alpha")
     parser.add_argument("--made-with", action="append", choices=EVERY, metavar="TASK")
     parser.add_argument("--passes", default="layout,align", metavar="LIST")
