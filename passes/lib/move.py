@@ -275,12 +275,19 @@ class _Places:
         self.runs: tuple[list[int], list[int]] | None = None
         self.rows: list[tuple[int, unwind_rows.Rules]] | None = None
         if said is not None:
-            self.runs = self._runs(layout, said.both)
+            frames = [said.frame(self._told(old, insn)) for old, _, insn in layout.items]
+            is_told_apart = frames != [said.frame(old) for old, _, _ in layout.items]
+            self.runs = None if is_told_apart else self._runs(layout, said.both)
             if self.runs is None:
-                self.rows = list(self._rows([said.frame(old) for old, _, _ in layout.items]))
+                self.rows = list(self._rows(frames))
                 self.runs = self._runs(layout, said.way)
             if self.runs is None:
                 raise CannotMove("what is said of it would come in another order")
+
+    def _told(self, address: int, insn: Insn) -> int:
+        """The address at which frames are found as at an instruction: a new jump's is its goal."""
+        goal = insn.target(address) if address % self.size else None
+        return address if goal is None else goal
 
     def _runs(
         self, layout: Layout, label: Callable[[int], Hashable]

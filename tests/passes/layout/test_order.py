@@ -30,7 +30,7 @@ from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image, load, parse
 from rewriter.elf.unwind.entries import frames
 from rewriter.elf.unwind.rows import rows
-from rewriter.identify.profiles import Direction
+from rewriter.identify.profiles import KNOWN, Direction
 from rewriter.identify.profiles import parse as read
 from rewriter.identify.profiles.directions import BRANCH, Directions, text_hash
 from rewriter.road.options import Options
@@ -644,6 +644,56 @@ def test_frames_are_told_in_another_sequence(tmp_path: Path) -> None:
     told = [[rules.cfa[2] for _, rules in rows(frames(one)[0])] for one in (program.image, new)]
     assert told == [[0, 16, 0, 32, 0], [0, 32, 0, 16, 0]]
     assert verify(program, new, lambda *_: None).findings == ()
+
+
+ACROSS = """
+	beq $16,1f
+	stq $16,0($17)
+	stq $16,8($17)
+1:	.cfi_offset 9,-8
+	.cfi_offset 9,-8
+	.cfi_offset 9,-8
+	.cfi_offset 9,-8
+	lda $0,1($17)
+	stq $0,8($17)
+	ret
+	unop
+	unop
+"""
+"""Code falls over the begin of a row, as hand-written code does; its entry has room for more."""
+ACROSS_AGAIN = """
+	bne $16,2f
+1:	.cfi_offset 9,-8
+	lda $0,1($17)
+	stq $0,8($17)
+	ret
+2:	.cfi_restore 9
+	stq $16,0($17)
+	stq $16,8($17)
+	.cfi_offset 9,-8
+	br 1b
+	unop
+"""
+LATE_ROW = ACROSS_AGAIN.replace("	.cfi_offset 9,-8\n	br", "	br").replace(
+    "	unop", "	.cfi_offset 9,-8\n	unop"
+)
+"""The jump has the row of what is before it, not of where it leads."""
+
+
+@pytest.mark.parametrize("after", [ACROSS_AGAIN, LATE_ROW])
+def test_at_a_new_jump_holds_what_does_where_it_leads(after: str, tmp_path: Path) -> None:
+    """What is before it may have a row that is wrong behind it."""
+    program, new = pair(tmp_path, ACROSS, after)
+    assert verify(program, new, lambda *_: None).ok is (after == ACROSS_AGAIN)
+
+
+def test_a_row_begins_before_a_new_jump() -> None:
+    """`memcmp` for POWER8, whose rows hold for what stands behind them, whoever leads there."""
+    image = load(inputs.require("ppc64el-libc"))
+    profile = read((KNOWN / f"{text_hash(image)[:16]}-branches.txt").read_bytes(), "p.txt", image)
+    options = Options(passes=("layout", "align"), funcs=("sub_cb930",))
+    tuned = tune(image, POWER9, POWER9.cpus["power9"], options, lambda *_: None, profile)
+    assert [edit.technique for edit in tuned.edits] == ["layout"], tuned.skips
 
 
 def test_a_run_of_labels_may_become_empty() -> None:
