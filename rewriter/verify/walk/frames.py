@@ -72,17 +72,41 @@ class Account:
     holders: tuple[tuple[int, int], ...]
 
 
+@dataclass(frozen=True)
+class Told:
+    """The same of rows wherever they begin: by row what others are kept in alone, and for each
+    behind the first what is kept elsewhere, or back, from it on."""
+
+    bases: int
+    kept: int
+    changed: Sequence[tuple[int, int]]
+    holders: Sequence[int]
+
+    def at(self, starts: Sequence[int]) -> Account:
+        """Of rows that begin at some addresses."""
+        changes = (
+            Change(*places, *masks)
+            for places, masks in zip(pairwise(starts), self.changed, strict=True)
+        )
+        holders = tuple(zip(starts, self.holders, strict=True))
+        return Account(self.bases, self.kept, tuple(changes), holders)
+
+
+def told(rules: Sequence[Rules], target: Sequential) -> Told:
+    """What rows with some rules go by."""
+    named = [_named(said, target.unwound) for said in rules]
+    frames = reduce(or_, (one.frames for one in named))
+    return Told(
+        reduce(or_, (one.holders for one in named), frames),
+        reduce(or_, (one.kept for one in named)),
+        [_changed(old, new, target.unwound) for old, new in pairwise(rules)],
+        [one.holders & ~frames for one in named],
+    )
+
+
 def account(rows: Rows, target: Sequential) -> Account:
     """What rows go by."""
-    named = [_named(said, target.unwound) for _, said in rows]
-    frames = reduce(or_, (one.frames for one in named))
-    every = reduce(or_, (one.holders for one in named), frames)
-    changes = (
-        Change(before, address, *_changed(old, new, target.unwound))
-        for (before, old), (address, new) in pairwise(rows)
-    )
-    only = ((row[0], one.holders & ~frames) for row, one in zip(rows, named, strict=True))
-    return Account(every, reduce(or_, (one.kept for one in named)), tuple(changes), tuple(only))
+    return told([said for _, said in rows], target).at([at for at, _ in rows])
 
 
 def bases_of(said: Rules, target: Sequential) -> int:
@@ -148,7 +172,8 @@ class Framed:
         goes = listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]
         self._transfers: list[int] = np.flatnonzero(goes).tolist()
         self._defs = listing.defs.numbers(kept + first)
-        self._uses = listing.uses.numbers(kept + first)
+        holds = any(holding for _, holding in said.holders)
+        self._uses = listing.uses.numbers(kept + first) if holds else []
         self._whole = {
             at: kinds.whole(listing, first + int(kept[at]))
             for at in np.flatnonzero(kind[kept] & WHOLE).tolist()

@@ -26,7 +26,7 @@ from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.walk.courses import rows
-from rewriter.verify.walk.frames import Framed, Mark, account, bases_of
+from rewriter.verify.walk.frames import Framed, Mark, Told, bases_of, told
 from rewriter.verify.walk.frames import Rows as RowsOf
 from rewriter.verify.walk.insn_classes import Kinds
 
@@ -124,14 +124,16 @@ class Rows:
     def _agree(self, old: entries.Fde, new: entries.Fde) -> bool:
         before = unwind_rows.rows(old)
         after = before if unwind_rows.unchanged(old, new) else unwind_rows.rows(new)
-        if [rules for _, rules in before] != [rules for _, rules in after]:
+        rules = [rules for _, rules in before]
+        if rules != [rules for _, rules in after]:
             return False
         behind = self.behind_before(before, old.end), self.behind_after(after, new.end)
         if behind[0] != behind[1]:
             return False
         if len(before) == 1:
             return True  # from the start on
-        return self.before(before).same(self.after(after))
+        said = told(rules, self.kinds.target)
+        return self.before(said, before).same(self.after(said, after))
 
 
 def _in_order(passed: Iterable[rows.Passed]) -> bool:
@@ -158,9 +160,9 @@ def _behind(
     return Counter(mask for place, mask in written if place not in others)
 
 
-def _places(listing: Listing, kinds: Kinds, table: RowsOf) -> _Places:
+def _places(listing: Listing, kinds: Kinds, rules: Told, table: RowsOf) -> _Places:
     """Where each row of an entry stands among the instructions that rows go by."""
-    said = account(table, kinds.target)
+    said = rules.at([at for at, _ in table])
     framed = Framed(listing, kinds, table[0][0], table[-1][0], said)
     marks, places = framed.marks, list[_Place]()
     marked = list(marks)
