@@ -24,7 +24,7 @@ from rewriter.core.addresses import Sides, addresses, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.dataflow import Fact
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
-from rewriter.core.code.nops import is_kept, kept, nops
+from rewriter.core.code.nops import is_kept, kept, nops, rows_keeping
 from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
 from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped, switched
@@ -184,7 +184,8 @@ class Program:
             insns = map(listing.table.decode, words.tolist())
             ends = [insn is not None and target.ends_group(insn) for insn in insns]
             found[at] = np.array(ends, dtype=bool)[of]
-        return found & ~kept(listing, 0, len(listing), self.keeps_nop, self.held_addresses)
+        keeping = rows_keeping(listing.table, self.keeps_nop)
+        return found & ~kept(listing, 0, len(listing), keeping, self.held_addresses)
 
     def is_nop(self, address: int, insn: Insn) -> bool:
         """Whether an instruction that stands, or would, at an address does nothing there."""

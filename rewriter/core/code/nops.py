@@ -14,19 +14,23 @@ from numpy.typing import NDArray
 from rewriter.core.addresses import addresses
 from rewriter.core.code.listing import Listing
 from rewriter.core.isa.instruction import Flow, Insn, Op
+from rewriter.core.isa.table import Table
+
+
+def rows_keeping(table: Table, keeps_nop: Callable[[Op], bool]) -> NDArray[np.bool_]:
+    """By row, whether a nop right behind it stays; behind the last those of data, by -1 and -2."""
+    return np.array([*map(keeps_nop, table.rows), False, False])
 
 
 def kept(
-    listing: Listing, first: int, last: int, keeps_nop: Callable[[Op], bool], held: Collection[int]
+    listing: Listing, first: int, last: int, keeping: NDArray[np.bool_], held: Collection[int]
 ) -> NDArray[np.bool_]:
     """Where in positions [first, last) a nop would stay: at an address that is `held`, and behind
-    one of the rows that keep it.
+    one of the rows that are `keeping` it.
     """
-    found, rows = np.zeros(last - first, dtype=bool), listing.table.rows
+    found = np.zeros(last - first, dtype=bool)
     before = listing.rows[max(first - 1, 0) : max(last - 1, 0)]
-    keeping = [n for n in np.unique(before).tolist() if n >= 0 and keeps_nop(rows[n])]
-    if keeping:
-        found[last - first - len(before) :] |= np.isin(before, keeping)
+    found[last - first - len(before) :] = keeping[before]
     there = listing.addresses[first:last]
     if last - first < len(held):  # a function of a kernel, which holds places all over its text
         found |= np.fromiter(map(held.__contains__, there.tolist()), dtype=bool, count=len(there))
@@ -64,4 +68,5 @@ def nops(
     insns = map(table.decode, words.tolist())
     found = np.array([insn is not None and is_nop(insn) for insn in insns], dtype=bool)
     may[may] = found[of]
-    return np.asarray(may & ~kept(listing, 0, len(listing), keeps_nop, held))
+    keeping = rows_keeping(table, keeps_nop)
+    return np.asarray(may & ~kept(listing, 0, len(listing), keeping, held))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rewriter.core.code.listing import Listing
-from rewriter.core.code.nops import kept
+from rewriter.core.code.nops import kept, rows_keeping
 from rewriter.core.isa.instruction import Flow, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.protocol import Sequential, is_hint
@@ -44,8 +44,9 @@ class Kinds:
         keeps_nop: Callable[[Op], bool] = lambda op: False,
     ) -> None:
         """`held` are addresses whose instruction stays, a nop as any other."""
-        self.target, self.held, self.keeps_nop, table = target, held, keeps_nop, target.table
-        self._by_place = bool(held) or any(map(keeps_nop, table.rows))
+        self.target, self.held, table = target, held, target.table
+        self._keeping = rows_keeping(table, keeps_nop)
+        self._by_place = bool(held) or bool(self._keeping.any())
         # Behind the last row are those of what is no instruction, by their negative numbers.
         # A nop that is another instruction with other numbers is told by its whole word.
         whole = {nop.op for nop in target.nops(table.size)}
@@ -77,7 +78,7 @@ class Kinds:
     def _without_kept(self, kinds: bytes, listing: Listing, first: int, last: int) -> bytes:
         """The same without nops that have their place."""
         found = np.frombuffer(kinds, dtype=np.uint8).copy()
-        found[kept(listing, first, last, self.keeps_nop, self.held)] &= ~np.uint8(NOP)
+        found[kept(listing, first, last, self._keeping, self.held)] &= ~np.uint8(NOP)
         return found.tobytes()
 
     def whole(self, listing: Listing, at: int) -> tuple[int, int, bool]:
