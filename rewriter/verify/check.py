@@ -49,6 +49,7 @@ from rewriter.verify.walk.flushes import reading as flushes
 from rewriter.verify.walk.function import Walk
 from rewriter.verify.walk.insn_classes import Kinds
 from rewriter.verify.walk.lines import reading as lines
+from rewriter.verify.walk.pairs import Shown
 from rewriter.verify.walk.unwind_check import Rows, frame_owners
 
 Progress = Callable[[str, int, int], None]
@@ -240,6 +241,7 @@ class _Check:
         listing = self.detours.listing
         self.kinds = Kinds(target, self.program.held_addresses, self.program.keeps_nop)
         self.opposites = Opposites(target, self.prover)
+        self.shown: Shown = {}
         self.rows = Rows(self.program, frames, listing, left, self.kinds, self.owned)
         for one in (self.program.listing, listing):
             one.prepare()
@@ -350,6 +352,7 @@ class _Check:
             ways=self.ranges.ways if self.ranges.has_changed(function) else None,
             led=self.ranges.pads(function),
             opposites=self.opposites,
+            shown=self.shown,
             inside=self.read.inside,
             matched=[] if self.lines.describes(function) else None,
         )

@@ -22,6 +22,7 @@ LAST = "xor t2,t4,t6; addq t6,t3,t7; s4addq t7,t2,t8; stq t8,8(a3); addq t8,t3,v
 HERE = made("here")
 AWAY = "beq a4,other; mov a1,t0"
 OTHER = "other: addq t0,a1,v0; ret"
+USED = "stq t0,24(a3)"
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,48 @@ def test_a_part_that_does_the_same_is_enough(
     monkeypatch.setattr(Pairs, "_compare_given", compared)
     assert not _findings(room, old, new)
     assert sizes and max(sizes) <= 4
+
+
+@pytest.mark.parametrize(
+    ("new", "behind", "other", "compared"),
+    [
+        ("addq a2,a1,t0", USED, USED, 1),
+        ("subq a1,a2,t0", "clr t0", "clr t0", 1),
+        ("addq a2,a1,t0", "clr t0", USED, 2),
+    ],
+    ids=["read", "dead", "read behind one"],
+)
+def test_a_part_is_compared_once_for_what_is_read_behind_it(
+    room: Room, monkeypatch: pytest.MonkeyPatch, new: str, behind: str, other: str, compared: int
+) -> None:
+    asked = list[Segment]()
+    given = Pairs._compare_given
+
+    def counted(
+        pairs: Pairs, pair: Pair, before: Segment, after: Segment, facts: Facts
+    ) -> Compared:
+        asked.append(before)
+        return given(pairs, pair, before, after, facts)
+
+    monkeypatch.setattr(Pairs, "_compare_given", counted)
+    assert not _findings(room, *_twice("addq a1,a2,t0", new, behind, other))
+    assert len(asked) == compared
+
+
+@pytest.mark.parametrize(("behind", "other"), [("clr t0", USED), (USED, "clr t0")])
+def test_a_part_that_is_dead_in_one_place_is_compared_in_another(
+    room: Room, behind: str, other: str
+) -> None:
+    assert _findings(room, *_twice("addq a1,a2,t0", "subq a1,a2,t0", behind, other))
+
+
+def _twice(old: str, new: str, behind: str, other: str) -> tuple[str, str]:
+    """Code in both versions, in two places, with something behind each."""
+    before, after = (
+        f"beq a4,other; {FIRST}; {code}; {behind}; {LAST}; other: {FIRST}; {code}; {other}"
+        for code in (old, new)
+    )
+    return before, after
 
 
 def test_where_code_stands_is_read_behind_a_part(room: Room) -> None:

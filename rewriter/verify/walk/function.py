@@ -31,7 +31,7 @@ from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
 from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.lines.reading import EVIDENCE, Versions
 from rewriter.verify.walk.links.made import without_again
-from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
+from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs, Shown
 from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
 
 
@@ -50,7 +50,7 @@ class Walk:
     branches, as far as they were asked for; `passed` gets the ways
     that were compared and `jumps` the new code's that are no part of them, where its transfers of
     control are others than the old code's; `inside` are places in the middle of instructions, at
-    which a nop is read.
+    which a nop is read; `shown` gets what was compared, for other functions.
     """
 
     program: Program
@@ -79,6 +79,7 @@ class Walk:
     passed: list[Passed] = field(default_factory=list)
     jumps: set[tuple[int, int]] = field(default_factory=set)
     inside: Collection[int] = frozenset()
+    shown: Shown = field(default_factory=dict)
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -92,7 +93,7 @@ class Walk:
             self.findings.append(f"{self.function.name}: its instructions are in other places")
             return
         pads = Pads(program, self.function, self.ways, self.led)
-        self.pairs = Pairs(program, self.function, self.prover, old, pads)
+        self.pairs = Pairs(program, self.function, self.prover, old, pads, self.shown)
         self.size = program.listing.table.size
         encode = self.target.table.encode
         self._nops = {encode(insn) for insn in self.target.nops(self.size)}

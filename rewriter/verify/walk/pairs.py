@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias
 
@@ -49,6 +49,9 @@ Compared: TypeAlias = tuple[Evidence, list[tuple[Fixup, Fixup]]]
 PLAIN = Evidence(Grade.PROVED)
 """That of code which is the same as it stands."""
 
+Shown: TypeAlias = dict[tuple[object, ...], Compared]
+"""How segments were shown equal, by all that it depends on, which is said by `Pairs._terms_of`."""
+
 _MUCH = 0.8
 """Of two segments, where it is not much less to compare the parts in which they differ."""
 
@@ -60,16 +63,21 @@ def plainly(old: Segment, new: Segment) -> Compared:
 
 @dataclass
 class Pairs:
-    """Compares segments of one function; `code` is its code in the old file."""
+    """Compares segments of one function; `code` is its code in the old file.
+
+    `shown` is for all functions of a program: code repeats itself in many.
+    """
 
     program: Program
     function: Function
     prover: Prover
     code: BlockCutter
     pads: Pads
+    shown: Shown = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.target = self.program.target
+        self._narrowed = False  # whether less was compared than what may be read
 
     def compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         """How two segments are shown to do the same from a pair of places; raises Different."""
@@ -106,12 +114,15 @@ class Pairs:
             raise Different("a register is read that nothing keeps")
         old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
         reason = unlike_twice(old.insns, new.insns, self.target)
-        if not reason and (found := self._compare_parts(pair, old, new)) is not None:
+        alone = self._stands_alone(old, new)
+        if alone and not reason and (found := self._compare_parts(pair, old, new)) is not None:
             return found
         self._reordered(old, new)
         if reason:
             raise Different(reason)
         try:
+            if alone:
+                return self._compare_alone(pair, old, new)
             return self._compare_given(pair, old, new, {})
         except Different:
             facts = self._facts(pair.old)
@@ -125,14 +136,39 @@ class Pairs:
         Then so do the segments, as all before and behind is the same.  None where they do not, or
         more must be seen: what holds before may be why the segments do the same.
         """
-        parts = self._parts(pair, old, new) if self._stands_alone(old, new) else None
+        parts = self._parts(pair, old, new)
         if parts is None:
             return None
         try:
             self._reordered(*parts[1:])
-            return self._compare_given(*parts, {})
+            return self._compare_alone(*parts)
         except Different:
             return None
+
+    def _compare_alone(self, pair: Pair, old: Segment, new: Segment) -> Compared:
+        """How two segments are shown to do the same that stand alone: once for the same ones."""
+        key = self._terms_of(pair, old, new)
+        found = self.shown.get(key)
+        if found is None:
+            self._narrowed = False
+            found = self._compare_given(pair, old, new, {})
+            if not self._narrowed:
+                self.shown[key] = found
+        return found
+
+    def _terms_of(self, pair: Pair, old: Segment, new: Segment) -> tuple[object, ...]:
+        """All that a comparison of segments depends on that stand alone.
+
+        Where they stand is no part of it, unless a register holds that.  How far branches go is
+        none either: the walk goes there, and what may be read there is.
+        """
+        live = (self._live_after(old, slot) for slot in old.exits)
+        return (
+            pair if pair.link is not None else None,
+            *(tuple(segment.placeless) for segment in (old, new)),
+            *(old.exits, new.exits, old.flows, old.behind),
+            *live,
+        )
 
     def _stands_alone(self, old: Segment, new: Segment) -> bool:
         """Whether nothing that is asked of segments depends on more than a part of them."""
@@ -261,7 +297,7 @@ class Pairs:
             try:
                 comparison.check(*states, live)
             except Different:
-                needed = self._needed_after(old, slot)
+                self._narrowed, needed = True, self._needed_after(old, slot)
                 if needed == live:
                     raise
                 comparison.check(*states, needed)
