@@ -15,7 +15,7 @@ from typing import Protocol
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import REMEMBERED, Table
-from rewriter.core.target.cpu import Cpu, InOrder, Pipeline, Sched
+from rewriter.core.target.cpu import Cpu, InOrder, Pipeline, Sched, Traits
 from rewriter.timing.described import CONTROL, sched_of, traits_of
 from rewriter.timing.steady_node import Node, Placed
 
@@ -91,6 +91,7 @@ class Steady(metaclass=ABCMeta):
         self.in_order: InOrder | None = None
         self.block = cpu.fetch_block.value
         self._nodes: dict[tuple[Insn, str], Node] = {}
+        self._alike: dict[tuple[Traits, bool, bool, str], Node] = {}  # but for numbers
 
     @abstractmethod
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
@@ -139,18 +140,26 @@ class Steady(metaclass=ABCMeta):
         if found is None:
             if len(self._nodes) == REMEMBERED:
                 self._nodes.clear()
-            found = self._nodes[insn, half] = self._node(insn, half)
+            effects = self.table.effects(insn.op)
+            named = traits_of(self.cpu, insn), effects.loads, effects.stores, half
+            found = self._nodes[insn, half] = self._with(named)
         return found
 
-    def _node(self, insn: Insn, half: str) -> Node:
-        traits = traits_of(self.cpu, insn)
+    def _with(self, named: tuple[Traits, bool, bool, str]) -> Node:
+        found = self._alike.get(named)
+        if found is None:
+            if len(self._alike) == REMEMBERED:
+                self._alike.clear()
+            found = self._alike[named] = self._node(*named)
+        return found
+
+    def _node(self, traits: Traits, loads: bool, stores: bool, half: str) -> Node:
         sched = sched_of(self.cpu, traits)
         reads = [
             (register, self._special(traits.sched, role), role in sched.late)
             for register, role in zip(traits.reads, traits.roles, strict=True)
         ]
         pipes, then = self._narrowed(sched.pipes, half), self._narrowed(sched.then, half)
-        effects = self.table.effects(insn.op)
         return Node(
             name=traits.sched,
             pipes=pipes,
@@ -166,8 +175,8 @@ class Steady(metaclass=ABCMeta):
             stage=self._stage(sched),
             control=traits.flow in CONTROL,
             queues=tuple(self._floating(p) for p in (pipes, then) if p),
-            loads=effects.loads,
-            stores=effects.stores,
+            loads=loads,
+            stores=stores,
         )
 
     def _narrowed(self, pipes: tuple[str, ...], half: str) -> tuple[str, ...]:

@@ -273,6 +273,14 @@ class Table:
         """Mask of the registers that `insn` writes."""
         return (insn.masks or self._masks(insn))[1]
 
+    def naming(self, op: Op) -> tuple[int, ...]:
+        """The operands of a row, by index, that say which registers an instruction touches."""
+        if self.effects(op).selected:
+            return tuple(range(len(op.format.operands)))
+        touched = (self._reads[id(op)], self._writes[id(op)])
+        named = {n for indices, beside, _ in touched for n in (*indices, *(n for n, _ in beside))}
+        return tuple(sorted(named.union(op.format.registers)))
+
     def link(self, insn: Insn) -> Reg | None:
         """The register in which `insn` leaves the address of the next instruction."""
         effects = self.effects(insn.op)

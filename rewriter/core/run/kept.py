@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
+from functools import cache
+from operator import itemgetter
 from typing import TypeVar
 
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import Insn, Op
+
+Operands = Callable[[Op], Iterable[int]]
+"""The positions of operands of a row."""
 
 _Answer = TypeVar("_Answer")
 _KEPT = 1 << 16  # objects, and answers
@@ -14,6 +19,38 @@ _KEPT = 1 << 16  # objects, and answers
 def itself(insn: Insn) -> Hashable:
     """The instruction by its row, of which there is one object, and its operands."""
     return id(insn.op), insn.operands
+
+
+def by(operands: Operands) -> Callable[[Insn], Hashable]:
+    """The key of an instruction: its row, of which there is one object, and these operands."""
+
+    @cache
+    def picking(op: Op) -> Callable[[tuple[int, ...]], Hashable]:
+        chosen = tuple(operands(op))
+        return itemgetter(*chosen) if chosen else len
+
+    def key(insn: Insn) -> Hashable:
+        return id(insn.op), picking(insn.op)(insn.operands)
+
+    return key
+
+
+def alike(
+    answer: Callable[[Insn], _Answer], key: Callable[[Insn], Hashable]
+) -> Callable[[Insn], _Answer]:
+    """A function of what a `key` says of an instruction; no instruction is held for its answer."""
+    values: dict[Hashable, _Answer] = {}
+
+    def asked(insn: Insn) -> _Answer:
+        named = key(insn)
+        found = values.get(named)
+        if found is None:
+            if len(values) >= _KEPT:
+                values.clear()
+            found = values[named] = answer(insn)
+        return found
+
+    return asked
 
 
 def kept(

@@ -59,6 +59,7 @@ class Items:
     def __init__(self, cpu: Cpu, pipeline: Dispatched) -> None:
         self._cpu, self._pipeline = cpu, pipeline
         self._known: dict[Insn, Item] = {}
+        self._alike: dict[Traits, Item] = {}  # many instructions differ in a number alone
 
     def of(self, insn: Insn) -> Item:
         """The item of an instruction."""
@@ -66,7 +67,15 @@ class Items:
         if found is None:
             if len(self._known) == REMEMBERED:
                 self._known.clear()
-            found = self._known[insn] = self._made(traits_of(self._cpu, insn))
+            found = self._known[insn] = self._with(traits_of(self._cpu, insn))
+        return found
+
+    def _with(self, traits: Traits) -> Item:
+        found = self._alike.get(traits)
+        if found is None:
+            if len(self._alike) == REMEMBERED:
+                self._alike.clear()
+            found = self._alike[traits] = self._made(traits)
         return found
 
     def _made(self, traits: Traits) -> Item:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.isa.operands import Kind
+from rewriter.core.run.kept import alike, by
 from rewriter.core.target.cpu import Traits
 from targets.alpha.image.pointers import is_nop
 from targets.alpha.isa.rows import TABLE
@@ -16,17 +16,13 @@ _HINT_SPAN = 1 << 16  # a jump's hint gives bits <15:2> of the target (Handbook 
 _WORD = 4
 
 
-@cache
-def plain(insn: Insn) -> Traits:
-    """For a chip that issues nops like anything else; they wait for nothing."""
+def _plain(insn: Insn) -> Traits:
     if is_nop(insn):
         return Traits(insn.op.sched, Flow.NEXT, (), (), ())
     return _of(insn)
 
 
-@cache
-def discarding(insn: Insn) -> Traits:
-    """For a chip that throws nops away before they are queued."""
+def _discarding(insn: Insn) -> Traits:
     return Traits(NOP, Flow.NEXT, (), (), ()) if is_nop(insn) else _of(insn)
 
 
@@ -50,3 +46,18 @@ def _of(insn: Insn) -> Traits:
 
 def _variable(registers: Iterable[int]) -> tuple[int, ...]:
     return tuple(int(r) for r in registers if r not in TABLE.constants)
+
+
+def _seen(op: Op) -> Iterable[int]:
+    hint = op.format.positions.get("hint")
+    return TABLE.naming(op) if hint is None else (*TABLE.naming(op), hint)
+
+
+_key = by(_seen)
+"""The row and the operands that the traits depend on: most numbers are none of them."""
+
+plain = alike(_plain, _key)
+"""For a chip that issues nops like anything else; they wait for nothing."""
+
+discarding = alike(_discarding, _key)
+"""For a chip that throws nops away before they are queued."""

@@ -14,9 +14,9 @@ from functools import cache
 from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.masks import bits
-from rewriter.core.run.kept import kept
+from rewriter.core.run.kept import by, kept
 from rewriter.core.target.bundled_cpu import ANY, BundledTraits, Role
-from targets.ia64.isa.alike import by, those
+from targets.ia64.isa.alike import those
 from targets.ia64.isa.b_unit import BWH
 from targets.ia64.isa.fields import QP, SLOT, Unit
 from targets.ia64.isa.formats import SlotFormat, SlotOp

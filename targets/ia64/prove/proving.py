@@ -13,8 +13,8 @@ from rewriter.core.code.transfer import Effect, Transfer
 from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import register_mask
-from rewriter.core.run.kept import kept
-from targets.ia64.isa.alike import by, names, those
+from rewriter.core.run.kept import by, kept
+from targets.ia64.isa.alike import names, those
 from targets.ia64.isa.bundles import SLOTS, TEMPLATES
 from targets.ia64.isa.fields import BUNDLE, Unit
 from targets.ia64.isa.formats import FIRST, LAST, SLOT2, SlotOp

@@ -15,8 +15,8 @@ from rewriter.core.code.scheduling import Access, Facts
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.isa.operands import Kind, Operand
 from rewriter.core.isa.registers import Reg, register_mask
-from rewriter.core.run.kept import kept
-from targets.ia64.isa.alike import by, names, those
+from rewriter.core.run.kept import by, kept
+from targets.ia64.isa.alike import names, those
 from targets.ia64.isa.classes import KERNEL, RUNNING
 from targets.ia64.isa.fields import SLOT, Unit
 from targets.ia64.isa.formats import SlotFormat, SlotOp

@@ -6,11 +6,11 @@ the register that an update form moves, `cr` a field of the condition register.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterable
 
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Kind
-from rewriter.core.isa.table import REMEMBERED
+from rewriter.core.run.kept import alike, by
 from rewriter.core.target.cpu import Traits
 from targets.ppc.cpus.classes import refined
 from targets.ppc.isa import table
@@ -24,9 +24,7 @@ _STATUS = ("so", "fpscr", "vscr", "time", "tm")
 _TIMED = sum(1 << n for n, name in enumerate(_TABLE.register_names) if not name.startswith(_STATUS))
 
 
-@lru_cache(REMEMBERED)
-def plain(insn: Insn) -> Traits:
-    """The traits of an instruction; a nop waits for nothing."""
+def _traits(insn: Insn) -> Traits:
     uses, defs = _TABLE.uses(insn), _TABLE.defs(insn)
     if insn.name == "ori" and not any(insn.operands):
         uses = defs = 0
@@ -57,3 +55,13 @@ def _result(register: int, named: dict[int, str], moves: bool) -> str:
 def _bits(mask: int) -> tuple[int, ...]:
     """The registers of a mask."""
     return tuple(n for n in range(mask.bit_length()) if mask >> n & 1)
+
+
+def _seen(op: Op) -> Iterable[int]:
+    """What the traits of a row depend on: a nop is one by its number, a move of a bit by both."""
+    every = op.name == "ori" or op.sched == "cr_logical"
+    return range(len(op.format.operands)) if every else _TABLE.naming(op)
+
+
+plain = alike(_traits, by(_seen))
+"""The traits of an instruction; a nop waits for nothing."""
