@@ -29,7 +29,8 @@ class ByProfile(OwnPass):
     Before    beq t0,seldom        After    bne t0,often          Or    (the loop's body)
               br often                      (seldom)                    bne t0,body
     Requires  Every way into the function known; a profile that counted both ways of its branches.
-              Entries stay where they are, and what is between load-locked and store-conditional.
+              Entries stay where they are; what is between load-locked and store-conditional moves
+              as a whole.
     Proof     Both files are walked at once from every entry (`rewriter/verify/walk`): a branch
               with the opposite test leads to where the other went on, and goes on where it led.
 

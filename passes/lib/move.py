@@ -83,16 +83,26 @@ def move(
     check_ways_in(program, function, {*entries, *others})
     items = nops.standing(slots, function.start, function.end, added)
     shared, pads = program.references.shared, program.pads_of(function)
-    held = held_by_jumps(program, function) | others
+    by_jumps = held_by_jumps(program, function)
+    held = by_jumps | others
     items = _with_nops(program, _apart(program, items, pads), held)
     if not slots and not added and not nops.within(function) and inverting is None:
         program.target.moved(items, function, shared, int, pads)
         return None  # nothing can slide; what must stay was said
-    code = _code(program, function, (entries, held), items, _aside(program, slots, added))
+    aside, locked = _aside(program, slots, added), _locked(program, function, items)
+    code = _code(program, function, (entries, held), items, aside, locked)
     code = replace(code, branches=branches, closed=closed)
     moving = _Moving(nops, code, align, cpu, carried, slots.keys() | added.keys())
     if inverting is not None:
-        found = "code was inserted" if added or code.aside else moving.in_order(inverting)
+        loose, led = moving, _led_into(program, function, {*entries, *by_jumps})
+        if locked and led <= program.islands.alone and _may_move(program, function, items):
+            back = _without_islands(program, function, items)
+            items = [(address, back.get(address, insn)) for address, insn in items]
+            stay = by_jumps | (others - program.islands.alone)
+            freed = _code(program, function, (entries, stay), items, aside, ())
+            freed = replace(freed, branches=branches, closed=closed)
+            loose = replace(moving, code=freed, changed={*moving.changed, *back})
+        found = "code was inserted" if added or code.aside else loose.in_order(inverting)
         if isinstance(found, Moved):
             return found
         if not branches.keys().isdisjoint(code.places):
@@ -159,6 +169,9 @@ class _Moving:
             changed, code = {*self.changed, *one.inverted}, one.code
             most = self._executed_now + max(-one.jumped, 0)
             for layout in self.align.layouts(code, self.cpu):
+                if _torn(program, layout):
+                    reason = "nops would come between load-locked and store-conditional"
+                    continue
                 if code.executed(layout) > most:
                     reason = "nops would be executed in a better order of blocks"
                     continue  # what jumps save would go to nops
@@ -397,8 +410,12 @@ def _code(
     ways_in: tuple[Collection[int], Collection[int]],
     items: Sequence[tuple[int, Insn]],
     aside: Collection[int],
+    locked: Collection[int],
 ) -> Code:
-    """The code to lay out; `ways_in` are entries, before which all stays, and other addresses."""
+    """The code to lay out; `ways_in` are entries, before which all stays, and other addresses.
+
+    What is `locked` stays.
+    """
     if not items:
         raise CannotMove("nothing but nops")
     if any(insn.size != program.listing.table.size for _, insn in items):
@@ -406,7 +423,7 @@ def _code(
     entries, others = ways_in
     places = [address for address, _ in items]
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}
-    fixed |= {function.start, *entries, *others, *_locked(program, function, items)}
+    fixed |= {function.start, *entries, *others, *locked}
     fixed |= {address for address, insn in items if program.target.stays(insn)}
     # A table behind its jump is known by that.
     fixed |= {
@@ -486,6 +503,41 @@ def _locked(program: Program, function: Function, items: Sequence[tuple[int, Ins
     return {at for at, _ in locked} | {t for t in targets if t is not None and t in function}
 
 
+def _may_move(program: Program, function: Function, items: Sequence[tuple[int, Insn]]) -> bool:
+    """Whether what is between load-locked and store-conditional may stand elsewhere, as it is.
+
+    No table of the system names it, and no nop in it goes.
+    """
+    here = program.locked_between(function.start, function.end - 1)
+    return program.held_addresses.isdisjoint(here) and {*here} <= {at for at, _ in items}
+
+
+def _without_islands(
+    program: Program, function: Function, items: Sequence[tuple[int, Insn]]
+) -> dict[int, Insn]:
+    """Branches to jumps outside of the function, leading to where these lead in it."""
+    leads, found = program.islands.leads, dict[int, Insn]()
+    for address, insn in items:
+        goal = leads.get(insn.target(address) or 0)
+        if goal is not None and goal in function:
+            form = insn.op.format
+            assert form.target is not None
+            operand = form.operands[form.target]
+            distance = operand.distance(goal, address, insn.size)
+            found[address] = insn.replace(**{operand.name: distance})
+    return found
+
+
+def _torn(program: Program, layout: Layout) -> bool:
+    """Whether something comes between what follows one another from a load-locked to a
+    store-conditional."""
+    locked = program.locked_addresses
+    return any(
+        before in locked and address in locked and there - place != address - before
+        for (before, place, _), (address, there, _) in pairwise(layout.items)
+    )
+
+
 def _joined(program: Program, items: Sequence[tuple[int, Insn]]) -> frozenset[int]:
     """Instructions that keep what stands behind them: data, such as a trap's, if it is not such
     that has its own place, and what follows one between load-locked and store-conditional."""
@@ -508,14 +560,19 @@ def check_ways_in(program: Program, function: Function, entries: Collection[int]
         raise CannotMove("no unwind entry of its own")
     if any(fixup.resume not in function for fixup in program.fixups_of(function)):
         raise CannotMove("an access resumes in another function")
+    entries = {*entries, *held_by_jumps(program, function)}
+    # What is between load-locked and store-conditional stays where it is, or can do without.
+    if not _led_into(program, function, entries) <= program.locked_addresses:
+        raise CannotMove("something outside leads into it")
+
+
+def _led_into(program: Program, function: Function, entries: Collection[int]) -> set[int]:
+    """The places that something outside leads to, beside the entries."""
     graph, blocks = program.graph, program.graph.blocks_of(function)
     here = slice(blocks.start, blocks.stop)
     entered = blocks.start + np.flatnonzero(graph.entered[here] & ~graph.landed[here])
     starts = {*program.listing.addresses[graph.first[entered]].tolist()}
-    starts -= {function.start, *entries, *held_by_jumps(program, function)}
-    # What is between load-locked and store-conditional stays where it is.
-    if not starts <= program.locked_addresses:
-        raise CannotMove("something outside leads into it")
+    return starts - {function.start, *entries}
 
 
 def _known_by_chain(program: Program, function: Function) -> bool:

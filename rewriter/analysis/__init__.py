@@ -19,7 +19,8 @@ liveness          Which registers anything may read, at every block: one fixed p
 loops             The innermost loops of a text, and how many loops each block is in
 program           Everything that retune knows about a file's text before it touches it
 relations         Registers that differ by a constant, at every block of a function
-reservations      Addresses between a load-locked and the store-conditional that it is for
+reservations      Addresses between a load-locked and the store-conditional that it is for, and
+                  jumps outside all functions from one and back
 returning         Which calls never come back, as far as the text shows it
 values/           What registers hold, as far as the text shows it
 """

@@ -15,7 +15,7 @@ from rewriter.analysis.edges import Convention, anything
 from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
 from rewriter.analysis.relations import Facts, LinearEffects, relations
-from rewriter.analysis.reservations import locked_addresses, near_locks
+from rewriter.analysis.reservations import Islands, islands, locked_addresses, near_locks
 from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
 from rewriter.analysis.values.pointers import Again, Text, made_again
@@ -158,6 +158,11 @@ class Program:
         They are between a load-locked and its store-conditional, or a table of the system has them.
         """
         return locked_addresses(self.graph) | self.held_addresses
+
+    @cached_property
+    def islands(self) -> Islands:
+        """Jumps outside all functions from a function and back."""
+        return islands(self.graph)
 
     @cached_property
     def held_addresses(self) -> frozenset[int]:

@@ -2,18 +2,24 @@
 
 Nothing there may change: an access or a branch more in between can make the store fail for ever,
 and a prefetch can make it succeed wrongly (21264 Hardware Reference Manual 2.6.4).
+
+What is tried again may be so by an island: a jump outside all functions, to which one function
+alone leads, and that leads back into it.  Assemblers put such what is rarely needed behind all
+functions of an object (`.subsection`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, INSIDE, NUMBER, RETURN, Edges
+from rewriter.analysis.edges import CALL, INSIDE, NUMBER, RETURN, WITHIN, Edges
 from rewriter.analysis.flow import Graph
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.isa.instruction import Flow
 
 LOCK, RELEASE = "lock", "conditional store"
 
@@ -202,3 +208,56 @@ def _reach(
                 if edge not in found:
                     queue.append((edge, True))
     return found
+
+
+@dataclass(frozen=True)
+class Islands:
+    """By address, where each `leads`; and the addresses that code elsewhere comes to by them
+    `alone`, and that nothing names."""
+
+    leads: Mapping[int, int]
+    alone: frozenset[int]
+
+
+def islands(graph: Graph) -> Islands:
+    """Those of a text."""
+    listing, count = graph.listing, len(graph.first)
+    leads, owner = _alone(graph), np.append(graph.function_of, -1)
+    source, target = (np.minimum(ends, count) for ends in (graph.source, graph.target))
+    other = np.isin(graph.kind, INSIDE) & (owner[source] != owner[target])
+    other |= graph.kind == CALL
+    other[leads[source] >= 0] = False
+    free = np.zeros(count + 1, dtype=bool)
+    free[leads[leads >= 0]] = True
+    free[target[other]] = False
+    free[:-1] &= ~graph.named & ~graph.landed
+    places = listing.addresses[graph.first]
+    found = np.flatnonzero(leads >= 0)
+    return Islands(
+        dict(zip(places[found].tolist(), places[leads[found]].tolist(), strict=True)),
+        frozenset(places[free[:-1]].tolist()),
+    )
+
+
+def _alone(graph: Graph) -> NDArray[np.int64]:
+    """For each block, and one that is none, the block that it leads to if it is an island, or -1.
+
+    Nobody but the function that it leads to comes there: by a branch, not over its end.
+    """
+    listing, count = graph.listing, len(graph.first)
+    single = (graph.last - graph.first == 1) & (graph.function_of < 0) & ~graph.named
+    jumps = np.flatnonzero(single & (listing.flows[graph.first] == FLOW_CODE[Flow.JUMP]))
+    links = np.array(listing.defs.numbers(graph.first[jumps]), dtype=bool)
+    leads, owner = np.full(count + 1, -1), np.append(graph.function_of, -1)
+    is_island = np.zeros(count + 1, dtype=bool)
+    is_island[jumps[~links]] = True
+    reached = np.append(graph.reached, True)
+    source, target = (np.minimum(ends, count) for ends in (graph.source, graph.target))
+    within = graph.kind == WITHIN
+    out = within & is_island[source] & (owner[target] >= 0)
+    leads[source[out]] = target[out]
+    home = owner[leads]
+    into = is_island[target] & reached[source]
+    wrong = into & (~within | (owner[source] != home[target]) | (source + 1 == target))
+    leads[target[wrong]] = -1
+    return leads

@@ -69,6 +69,8 @@ class Keys:
         return [
             program.not_understood(function),
             [(at, program.live_into(at)) for at in targets],
+            [(at, program.islands.leads.get(at)) for at in targets],
+            _inside(self._alone, within),
             _inside(self._labels, within), _inside(self._locked, within),
             program.listing.addresses[first:last][program.near_locks[first:last]].tolist(),
             _inside(self._unresolved, within),
@@ -132,6 +134,10 @@ class Keys:
     @cached_property
     def _labels(self) -> NDArray[np.uint64]:
         return _ascending(self.program.references.labels)
+
+    @cached_property
+    def _alone(self) -> NDArray[np.uint64]:
+        return _ascending(self.program.islands.alone)
 
     @cached_property
     def _locked(self) -> NDArray[np.uint64]:

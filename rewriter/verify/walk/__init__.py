@@ -20,6 +20,8 @@ landing_pads   Code in exception ranges: what a landing pad may read is as it wa
 loads          Accesses one by one, for who does not let a load go or come earlier
 pairs          Two segments of a function, one of each file, that must do the same: plainly, or by
                proof
+reservations   What is between a load-locked and its store-conditional stays as it is, or moves as
+               a whole
 segments       Straight code of one file, cut where a walk cuts it
 stack          Accesses below the stack pointer: a signal may write there at any moment
 unwind_check   Whether changed unwind rows still say the right thing at the right instruction

@@ -32,6 +32,7 @@ from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.lines.reading import EVIDENCE, Versions
 from rewriter.verify.walk.links.made import without_again
 from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs, Shown
+from rewriter.verify.walk.reservations import Reservations
 from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
 
 
@@ -106,7 +107,9 @@ class Walk:
         opposites = self.opposites or Opposites(self.target, self.prover)
         self.courses = Courses(old, self.new_code, opposites)
         self.reordered = not self.longer and _transfers(old) != _transfers(self.new_code)
-        self.locked_here = not self.locked.isdisjoint(old.addresses)
+        locked = self.locked.intersection(old.addresses)
+        held = program.held_addresses
+        self.reservations = Reservations(program.listing.table, old, self.new_code, locked, held)
         queue = [Pair(entry, entry) for entry in self._entries() if not self._is_same_data(entry)]
         queue += self._landings()
         seen: set[Pair] = set()
@@ -173,14 +176,15 @@ class Walk:
         return reduce(or_, map(self.target.table.defs, more), 0)
 
     def _entries(self) -> list[int]:
-        """Where control may come from elsewhere: not data that code names, such as a table."""
+        """Where control may come from elsewhere: not data that code names, such as a table, nor
+        what is come to by islands alone, through which a walk goes on."""
         graph, rows = self.program.graph, self.program.listing.rows
         blocks = graph.blocks_of(self.function)
         here = slice(blocks.start, blocks.stop)
         entered = graph.first[here][graph.entered[here] & ~graph.landed[here]]
         entered = entered[rows[entered] != INLINE]
         entries: list[int] = self.program.listing.addresses[entered].tolist()
-        return entries
+        return [entry for entry in entries if entry not in self.program.islands.alone]
 
     def _landings(self) -> list[Pair]:
         """Where the unwinder leads, which leaves the place in a register."""
@@ -233,7 +237,7 @@ class Walk:
         if self.pairs.pads.any:  # it may be in another exception range
             return None
         linked = pair.link is not None and pair.old != pair.new
-        locked = self.locked_here and not self.locked.isdisjoint(old.addresses[first:end])
+        locked = not self.reservations.locked.isdisjoint(old.addresses[first:end])
         placed = reads_place(FLOWS[old.flows[end - 1]], old.defs[end - 1], old.kinds[first:end])
         return None if linked or locked or placed else there
 
@@ -264,7 +268,7 @@ class Walk:
 
     def _through_jumps(self, pair: Pair) -> Pair:
         """The same behind jumps that the new code has before what an old place stands for."""
-        if not self.reordered or pair.link is not None:
+        if not self.reordered or pair.link is not None or not self.reservations.begins(pair.old):
             return pair
         for at, to in self.courses.through(pair.old, pair.new):
             self.visited.add(at)
@@ -282,8 +286,8 @@ class Walk:
                 raise Different("control falls out of the function otherwise")
             for slot, other in zip(old.exits, new.exits, strict=True):
                 _same_transfer(old.insns[slot], new.insns[other])
-        if self.locked_here and not self.locked.isdisjoint(old.addresses):
-            self._unlocked(old, new)
+        if not self.reservations.locked.isdisjoint(old.addresses):
+            self.reservations.same(course._replace(new=new), pair.new)
         evidence, resumed = self._compared(pair, old, new)
         self.evidence.append(evidence)
         self.covered.update(course.covered)
@@ -322,24 +326,6 @@ class Walk:
         if gone and self.program.is_kernel:
             hints.allow_in_kernel(self.program, self.function, start, (old, new), gone)
         return new.without(gone) if gone else new
-
-    def _unlocked(self, old: Segment, new: Segment) -> None:
-        """Nothing changed between a load-locked and its store-conditional."""
-        changed = [
-            address
-            for address, insn in zip(old.addresses, old.insns, strict=True)
-            if address in self.locked and insn != self._at(new, address)
-        ]
-        if changed:
-            raise Different(
-                f"changed between load-locked and store-conditional, at {changed[0]:#x}"
-            )
-
-    def _at(self, segment: Segment, address: int) -> Insn | None:
-        try:
-            return segment.insns[segment.addresses.index(address)]
-        except ValueError:
-            return None
 
     # What follows -------------------------------------------------------------------------
 
@@ -457,11 +443,20 @@ class Walk:
             at, there = at + 1, there + 1
 
     def _targets(self, old: int, new: int) -> Iterable[Pair]:
+        old, new = self._over_island(old, self.program.listing), self._over_island(new, self.new)
         if old in self.function:
             return (Pair(old, new),)
         if old != new:
             raise Different(f"a branch to {old:#x} became one to {new:#x}")
         return ()
+
+    def _over_island(self, place: int, listing: Listing) -> int:
+        """Where a jump outside of all functions leads, if this one alone comes there and back."""
+        goal, before = self.program.islands.leads.get(place), self.program.listing
+        if goal is None or goal not in self.function or not listing.has(place):
+            return place
+        words = (one.words[one.index(place)] for one in (before, listing))
+        return goal if len({*words}) == 1 else place
 
     def _table_targets(self, jump: int) -> Iterator[Pair]:
         for table in self.program.tables_of(self.function):
@@ -502,7 +497,7 @@ class Walk:
                 problem = ""  # an entry, by which the walk went on
             elif new.rows[at] < 0:
                 problem = "" if seen else "no instruction any more"
-            elif address in self.locked:
+            elif address in self.locked and not self._may_go(address):
                 problem = "a change of what must stay"
             elif new.kinds[at] & NOP and new.words[at] not in self._nops | ends:
                 problem = "an odd nop"
@@ -510,6 +505,10 @@ class Walk:
                 problem = "" if new.words[at] in self._nops and given_up else "unreachable change"
             if problem:
                 self.findings.append(f"{self.function.name}: {problem} at {address:#x}")
+
+    def _may_go(self, address: int) -> bool:
+        """Whether what is between load-locked and store-conditional was found elsewhere."""
+        return address in self.covered and address not in self.program.held_addresses
 
     def _is_of_table(self, address: int) -> bool:
         """Whether all of the word at an address is in a jump table that was followed."""
