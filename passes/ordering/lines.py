@@ -113,14 +113,10 @@ class Lines:
                 rest = [*line[:at], *line[at + 1 :]]
                 for behind in range(len(rest), at, -1):
                     moved = [*rest[:behind], chain, *rest[behind:]]
-                    if self._may_be(moved) and part not in self._crowded_by(line, moved):
+                    if self._may_be(moved):
                         yield moved
                         break
             here = max(inside, default=here)
-
-    def _crowded_by(self, before: Sequence[Chain], after: Sequence[Chain]) -> set[int]:
-        """The parts that are crowded in one order and were not in another."""
-        return self._crowded(after) - self._crowded(before)
 
 
 def _added_up(parts: Iterable[Iterable[tuple[int | None, int]]]) -> dict[int | None, int]:
