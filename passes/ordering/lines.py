@@ -111,9 +111,9 @@ class Lines:
             inside = [p for p, _ in one.filled if p is not None] if one.held else ()
             if not inside and here == part and units.reached.isdisjoint(chain):
                 rest = [*line[:at], *line[at + 1 :]]
-                for behind in range(len(rest), at, -1):
+                for behind in reversed(self._reach.places(rest, chain)):
                     moved = [*rest[:behind], chain, *rest[behind:]]
-                    if self._may_be(moved):
+                    if behind > at and self._may_be(moved):
                         yield moved
                         break
             here = max(inside, default=here)

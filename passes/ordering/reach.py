@@ -51,6 +51,20 @@ class Reach:
         opposite = (after == source + 1) | (abs(starts[behind] - ends) <= back)
         return bool((ahead & opposite).all())
 
+    def places(self, line: Sequence[Sequence[int]], other: Sequence[int]) -> Sequence[int]:
+        """Behind how many chains of a line another one may stand, for all branches to reach."""
+        if not self._branches:
+            return range(len(line) + 1)
+        gap = _Gap.of(self._sizes, line, other)
+        found = np.ones(len(line) + 1, dtype=bool)
+        for number in np.flatnonzero(gap.matters(self._table)).tolist():
+            branch = self._branches[number]
+            ahead = gap.distances(branch.source, branch.goal) <= branch.reach
+            back = gap.distances(branch.source, branch.behind) <= branch.back
+            found &= ahead & (back | gap.followed(branch.source))
+        where: list[int] = np.flatnonzero(found).tolist()
+        return where
+
     def _starts(self, order: Numbers) -> Numbers:
         """How many instructions stand before each unit."""
         sizes = self._sizes[order]
@@ -83,6 +97,65 @@ class Reach:
                 now = abs(int(starts[goal] - starts[unit + 1]))
                 behind = unit + 1 if passed is None else passed
                 yield _Branch(unit, goal, behind, max(back, now), back)
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """A line of chains, and another one that comes between any two of them, or to an end.
+
+    `starts` and `ends` of the units are counted without the other chain, of which `size` is the
+    length, those of its own from its start; `places` is where it may begin, and `firsts` the unit
+    there now, or -1.  `following` is what stands behind each unit, or -1.
+    """
+
+    other: Sequence[int]
+    size: int
+    starts: Numbers
+    ends: Numbers
+    following: Numbers
+    places: Numbers
+    firsts: Numbers
+    inside: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, sizes: Numbers, line: Sequence[Sequence[int]], other: Sequence[int]) -> _Gap:
+        """Of units with their sizes."""
+        starts, following = np.zeros_like(sizes), np.full_like(sizes, -1)
+        inside = np.zeros(len(sizes), dtype=bool)
+        inside[[*other]] = True
+        for order in ([*chain.from_iterable(line)], [*other]):
+            starts[order[1:]] = np.cumsum(sizes[order[:-1]])
+            following[order[:-1]] = order[1:]
+        firsts = np.array([*(one[0] for one in line), -1])
+        places = np.append(starts[firsts[:-1]], sizes[~inside].sum())
+        size = int(sizes[inside].sum())
+        return cls(other, size, starts, starts + sizes, following, places, firsts, inside)
+
+    def matters(self, table: Numbers) -> NDArray[np.bool_]:
+        """For each row of a table of branches, whether it may be out of reach at some place."""
+        source, goal, behind, reach, back = table.T
+        found = np.zeros(len(table), dtype=bool)
+        for to, most in (goal, reach), (behind, back):
+            apart = abs(self.starts[to] - self.ends[source]) + self.size > most
+            found |= self.inside[source] | self.inside[to] | apart
+        return found
+
+    def distances(self, source: int, goal: int) -> Numbers:
+        """How far a unit's start is from another's end, by place."""
+        end = self.ends[source]
+        ends = end + (self.places if self.inside[source] else self.size * (end > self.places))
+        start = self.starts[goal]
+        starts = start + (self.places if self.inside[goal] else self.size * (start >= self.places))
+        return abs(starts - ends)
+
+    def followed(self, source: int) -> NDArray[np.bool_]:
+        """Whether the unit behind a unit is the next by number, by place."""
+        if source == self.other[-1]:
+            return np.equal(self.firsts, source + 1)
+        found = np.full(len(self.places), self.following[source] == source + 1)
+        if not self.inside[source]:
+            found[self.places == self.ends[source]] = self.other[0] == source + 1
+        return found
 
 
 def _reach(insn: Insn) -> int:

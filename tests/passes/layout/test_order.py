@@ -9,9 +9,13 @@ import random
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fixtures import inputs
 from fixtures.fuzz.counts import random_counts
@@ -19,6 +23,7 @@ from passes.align import Code
 from passes.layout import orders
 from passes.ordering.arranged import arranged
 from passes.ordering.chains import Chains
+from passes.ordering.reach import Reach
 from passes.ordering.sequences import starts_of_runs
 from passes.ordering.units import Units
 from rewriter.analysis.program import Program, analyse
@@ -476,6 +481,35 @@ def test_a_branch_takes_no_jump_in_that_leads_further_than_it_reaches(far: int) 
     units = Units(code, [0] * len(items), ())
     found = arranged(units, opposites, Chains(units, (), units.ways).order())
     assert (found.inverted, found.taken) == (({START}, 1) if far == 8000 else (set(), 99))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=depth(20, 200), deadline=None)
+def test_the_places_of_a_chain_are_those_that_branches_reach_from(draw: random.Random) -> None:
+    """Fourteen blocks of up to 4 KB, each with a branch to another at its end, in chains."""
+    sizes, goals = [draw.randrange(2, 1000) for _ in range(14)], draw.sample(range(14), 14)
+    starts, nop = [0, *accumulate(sizes)], POWER9.table.decode(0x60000000)
+    assert nop is not None
+    insns = [nop] * starts[-1]
+    for end, goal in zip(starts[1:], goals, strict=True):
+        distance = max(-0x8000, min(4 * (starts[goal] - end + 1), 0x7FFC))
+        insn = POWER9.table.decode(draw.choice([0x41820000, 0x48000000]) | distance & 0xFFFC)
+        insns[end - 1] = insn or nop
+    items = tuple((START + 4 * n, insn) for n, insn in enumerate(insns))
+    function = Function(START, START + 4 * len(items), "f", "")
+    units = Units(
+        Code(function, items, {START}, (), [START + 4 * n for n in starts[:-1]]),
+        [0] * len(items),
+        (),
+    )
+    order = [*range(1, len(units.spans))]
+    draw.shuffle(order)
+    cuts = sorted(draw.sample(range(1, len(order)), 5))
+    chain, *line = ([*part] for part in np.split(order, cuts))
+    line.insert(0, [0])
+    reach = Reach(units)
+    fitting = [at for at in range(len(line) + 1) if reach.suffices([*line[:at], chain, *line[at:]])]
+    assert [*reach.places(line, chain)] == fitting
 
 
 @pytest.mark.parametrize(("held", "many"), [(980, True), (960, False)])
