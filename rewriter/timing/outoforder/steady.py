@@ -200,7 +200,9 @@ class SteadyOutOfOrder(Steady):
         key = tuple([(id(node), starts) for node, starts in steps])  # a node is made once
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = _repeated(RepeatedOutOfOrder(self._pipeline), steps)
+            seen = _repeated(RepeatedOutOfOrder(self._pipeline), steps)
+            # Over some passes of a longer period it may seem to be less than can be.
+            found = self._known[key] = max(seen, Fraction(self.least(code)))
         return found
 
     def least(self, code: Sequence[Placed]) -> int:

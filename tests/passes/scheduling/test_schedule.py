@@ -112,9 +112,21 @@ STORES_APART = """stq t0,0(a0)
  bne t2,loop"""
 """A load that cannot issue beside the second store is at a barred distance from the first then."""
 
+UNEVEN = """addq t0,t0,t0
+ addq t0,t0,t0
+ lda a0,0(a0)
+ ldq_u zero,0(sp)
+ addq t0,t0,t0
+ addq t0,t0,t0
+ addq t0,t0,t0
+ addq t1,t1,t0
+ bne t0,loop"""
+"""Eight passes of another order of it are issued in 23 cycles, of which each must take three."""
+
 
 @given(passes(), st.sampled_from(CPUS))
 @example(loops.loop(STORES_APART), "ev5")
+@example(loops.loop(UNEVEN), "ev6")
 @settings(max_examples=30)
 def test_what_is_found_is_better_or_the_same(one: Pass, cpu: str) -> None:
     """best <= list <= original in modelled cycles, no order below the bound, and all is placed."""
