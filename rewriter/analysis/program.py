@@ -571,7 +571,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
             target.references(image, listing, functions, words), words=fixed_words(image, words)
         ),
         named,
-        named - entries,
+        named - entries if TABLES in assume else (),
         by_start,
     )
     held = (*held, *but_for_switches(named_by_words, references.tables))

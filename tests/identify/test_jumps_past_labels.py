@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.analysis.program import Program
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.assumptions import EVERY, TABLES
 from tests.verification.tables.test_ppc_rows import assembled
 
 SOURCE = """
@@ -98,6 +99,13 @@ def test_a_label_that_data_names_is_passed(tmp_path: Path) -> None:
     assert understood
     (table,) = (table for table in program.references.tables if table.address)
     assert table.exact and len(table.targets) == 3
+
+
+def test_without_the_assumption_it_is_not(tmp_path: Path) -> None:
+    """That no other function jumps to it is assumed with what is assumed of tables."""
+    program, _ = jump(tmp_path)
+    again = analyse(program.image, program.target, EVERY - {TABLES})
+    assert any(again.not_understood(function) for function in again.functions)
 
 
 @pytest.mark.parametrize(
