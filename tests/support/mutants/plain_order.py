@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rewriter.analysis.reservations import LOCK, RELEASE
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn, Op
@@ -53,7 +54,7 @@ class OrderDraw(PlainDraw):
             is_jump = insn.op.flow is Flow.JUMP and not self.table.defs(insn)
             return self._drop(at, insn, source) if is_jump else []
         if kind == HINT:
-            return self._hinted(insn, source)
+            return [] if self._is_locked(function, at) else self._hinted(insn, source)
         return self._doubled(function, at, source)
 
     def _doubled(self, function: Function, at: int, source: random.Random) -> list[int]:
@@ -73,19 +74,24 @@ class OrderDraw(PlainDraw):
 
     @cached_property
     def _reordered(self) -> Sequence[tuple[Function, int]]:
-        """Functions whose transfers of control are others, or come in another order, and positions.
-
-        What stays as it is between load-locked and store-conditional is left out.
-        """
+        """Positions in functions whose transfers are others, or come in another order."""
         old, new = self.base.program.listing, self.listing
-        kept, found = self.base.program.locked_addresses, list[tuple[Function, int]]()
+        found = list[tuple[Function, int]]()
         for function in self.base.program.functions:
             here = slice(*old.span(function.start, function.end))
             before, after = (some.placeless(here)[some.flows[here] != _NEXT] for some in (old, new))
             if not np.array_equal(before, after):
-                places = range(here.start, here.stop)
-                found += [(function, n) for n in places if int(old.addresses[n]) not in kept]
+                found += [(function, n) for n in range(here.start, here.stop)]
         return found
+
+    def _is_locked(self, function: Function, at: int) -> bool:
+        """Whether it stands between a load-locked and its store-conditional, where all stays."""
+        for n in range(at, self.listing.span(function.start, function.end)[0] - 1, -1):
+            insn = self.listing.insn(n)
+            events = () if insn is None else self.table.effects(insn.op).events
+            if LOCK in events or (RELEASE in events and n < at):
+                return LOCK in events
+        return False
 
     def _begins(self, at: int) -> bool:
         """Whether a block begins at a position."""
