@@ -17,7 +17,7 @@ from passes.lib.entered import other_entries
 from passes.lib.insert import Slots
 from passes.lib.judged import Judge
 from passes.lib.nops import Added, Nops
-from passes.ordering.arranged import Order
+from passes.ordering.arranged import Order, leading
 from passes.ordering.sequences import run_starts, starts_of_runs
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
@@ -520,11 +520,7 @@ def _without_islands(
     for address, insn in items:
         goal = leads.get(insn.target(address) or 0)
         if goal is not None and goal in function:
-            form = insn.op.format
-            assert form.target is not None
-            operand = form.operands[form.target]
-            distance = operand.distance(goal, address, insn.size)
-            found[address] = insn.replace(**{operand.name: distance})
+            found[address] = leading(insn, address, goal)
     return found
 
 

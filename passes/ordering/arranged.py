@@ -87,12 +87,12 @@ class Arranged:
         place = insn.target(at) if goal is not None else None
         opposite = self.known.opposite(insn) if place is not None else None
         if opposite is not None and (goal == following or falling > taken):
-            self.items[-1] = at, _leading(opposite, at, next_place)
+            self.items[-1] = at, leading(opposite, at, next_place)
             self.inverted.add(at)
             taken, falling, next_place = falling, taken, place or 0
         self.taken += taken
         if opposite is None or goal != following:
-            self.items.append((at + 1, _leading(self.known.jump(0), at + 1, next_place)))
+            self.items.append((at + 1, leading(self.known.jump(0), at + 1, next_place)))
             self.broken[unit] = falling
             self.added += 1
             self.jumped += falling
@@ -114,7 +114,8 @@ def arranged(units: Units, known: Inverting, order: Sequence[int]) -> Arranged:
     return found
 
 
-def _leading(insn: Insn, address: int, goal: int) -> Insn:
+def leading(insn: Insn, address: int, goal: int) -> Insn:
+    """A branch or jump at an address, leading to a goal."""
     form = insn.op.format
     assert form.target is not None
     operand = form.operands[form.target]
