@@ -389,7 +389,8 @@ class _Settle:
 
     @cached_property
     def _names(self) -> list[int]:
-        return sorted(self.references.labels | self.named)
+        """What code makes and what data holds, but for tables in text that no data names."""
+        return sorted(self.references.labels.difference(self._tables) | self.named)
 
     def _labels(self, function: Function) -> list[int]:
         """The addresses inside a function that its code makes or that data holds."""

@@ -55,6 +55,26 @@ c: sum += *code; out[2] ^= sum * 7;
 int main(int n, char **texts) { long out[4]; return run((unsigned char *) texts[0], n, out); }
 """
 
+KINDS = """
+    switch (out[3]) {
+    case 0: out[0] -= sum; break;
+    case 1: out[1] = sum * 7; break;
+    case 2: sum += out[2] << 5; break;
+    case 3: out[3] ^= 0x1234; break;
+    case 4: sum = -sum; out[1]++; break;
+    case 5: out[2] = out[1] + out[0]; break;
+    case 6: sum |= 0x40; break;
+    }
+"""
+"""A switch, whose table stands in text on PowerPC64, and is named by code."""
+
+
+def _with_switch(source: str, label: str) -> str:
+    """A source with the switch behind a label."""
+    assert source.count(f"\n{label}") == 1
+    return source.replace(f"\n{label}", f"\n{label}{KINDS}")
+
+
 CASES = 1250
 
 
@@ -108,11 +128,27 @@ def test_tables_of_labels_are_understood(
 
 @pytest.mark.parametrize("build", BUILDS, ids=("pie", "fixed"))
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_labels_that_nothing_names_are_not_understood(
+def test_a_table_of_a_switch_is_no_label(
     architecture: str, build: tuple[str, ...], tmp_path: Path
 ) -> None:
+    """Where it stands in text no jump through a pointer leads to it."""
+    program = _program(architecture, _with_switch(INTERPRETER, "mix:"), build, tmp_path)
+    assert not _reason(program)
+    (function,) = (f for f in program.functions if f.name == "run")
+    switches = [table for table in program.tables_of(function) if table.exact]
+    assert len(switches) == 1
+    others = (table for table in program.tables_of(function) if not table.exact)
+    assert switches[0].address not in {target for table in others for target in table.targets}
+
+
+@pytest.mark.parametrize("source", [DISTANCES, _with_switch(DISTANCES, "b:")])
+@pytest.mark.parametrize("build", BUILDS, ids=("pie", "fixed"))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_labels_that_nothing_names_are_not_understood(
+    architecture: str, build: tuple[str, ...], source: str, tmp_path: Path
+) -> None:
     """Only `base` is named: what the jumps go to else is made while the program runs."""
-    assert "computed jump" in _reason(_program(architecture, DISTANCES, build, tmp_path))
+    assert "computed jump" in _reason(_program(architecture, source, build, tmp_path))
 
 
 def test_a_switch_may_have_many_cases(tmp_path: Path) -> None:
