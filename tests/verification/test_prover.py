@@ -153,6 +153,21 @@ def test_a_long_claim_is_proved_part_by_part(monkeypatch: pytest.MonkeyPatch) ->
     assert Prover(64, 8).equal(*_long_claim(Terms(64)))[0] is Grade.TIMEOUT
 
 
+def test_what_is_hard_together_is_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[int]()
+    said_in = Prover._said_in
+
+    def counted(prover: Prover, context: Any, effort: int, pattern: Any) -> Grade:
+        asked.append(effort)
+        return said_in(prover, context, effort, pattern)
+
+    monkeypatch.setattr(prove, "_EASY", prove.EFFORT)
+    monkeypatch.setattr(Prover, "_said_in", counted)
+    a, b = _two_bytes(Terms(64))
+    assert Prover(64, 8).equal(a, b)[0] is Grade.PROVED
+    assert {*asked} == {1, prove.EFFORT}
+
+
 def test_a_claim_with_too_many_comparisons_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each load is compared with each store before it: nobody waits for thousands of both."""
     terms = Terms(64)
@@ -201,6 +216,14 @@ def test_what_is_proved_holds(claim: tuple[Term, Term], drawn: list[int]) -> Non
         variables = dict(zip("xy", drawn, strict=True))
         evaluate = Evaluator(variables, lambda address: address * 0x9E3779B97F4A7C15 % 2**64)
         assert evaluate(a) == evaluate(b)
+
+
+@settings(max_examples=20)
+@given(st.lists(claims(), min_size=2, max_size=5))
+def test_what_was_asked_before_says_nothing_of_a_claim(every: list[tuple[Term, Term]]) -> None:
+    together = Prover(64, 8)
+    for a, b in every:
+        assert together.equal(a, b) == Prover(64, 8).equal(a, b)
 
 
 @pytest.mark.parametrize("size", [2, 4, 8])

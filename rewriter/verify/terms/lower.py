@@ -25,15 +25,15 @@ _Byte = tuple[int | None, int]
 
 
 class Lowering:
-    """The nodes of a pattern as Z3 expressions, in a context of their own.
+    """The nodes of a pattern as Z3 expressions, in a context of their own if none is given.
 
     What Z3 does depends on all that its context has seen before, so a shared one would make an
     answer near the limit of effort depend on the claims that came earlier.
     """
 
-    def __init__(self, width: int, cell: int) -> None:
+    def __init__(self, width: int, cell: int, context: z3.Context | None = None) -> None:
         self.width, self.cell = width, cell
-        self.context = z3.Context()
+        self.context = z3.Context() if context is None else context
         self.nodes: Sequence[Node] = ()
         self.done: list[Any] = []
         self._read: dict[tuple[int, int], Any] = {}

@@ -33,6 +33,8 @@ from rewriter.verify.terms.sweep import swept
 from rewriter.verify.terms.witness import Said, Witness
 
 if TYPE_CHECKING:
+    import z3
+
     from rewriter.verify.terms.lower import Lowering
 
 EFFORT = 2_000_000
@@ -41,6 +43,9 @@ EFFORT = 2_000_000
 The hardest claims that are proved take 1.4 million (an Alpha kernel, Linux 6.1) and 0.2 million
 (the Debian libc, glibc 2.36).
 """
+
+_EASY = 10
+"""The part of the effort with which claims are asked together first."""
 
 _LANES = (1024, 4096)
 """Assignments that are tried, many and then more: most claims that do not hold fail the many."""
@@ -69,6 +74,7 @@ class Prover:
     _signatures: tuple[Terms, Signatures] | None = None
     _witnesses: dict[tuple[Term, ...], Witness | None] = field(default_factory=dict)
     _said_of: dict[bytes, Said | None] = field(default_factory=dict)
+    _common: z3.Context | None = None
 
     @classmethod
     def of(cls, target: Sequential) -> Prover:
@@ -172,10 +178,24 @@ class Prover:
         return self._equal(a, b, given)[0] is Grade.PROVED
 
     def _solve(self, pattern: Pattern) -> Grade:
-        """What Z3 says, where all that is given is possible."""
+        """What Z3 says, where all that is given is possible.
+
+        Most claims take little of its effort, and a context of their own would take more than all
+        else: they are asked in one that all share.  What is not said there with little effort is
+        asked again by itself, so that no answer near the limit rests on what was asked before.
+        """
         import z3
 
-        lowering, solver = self._solver(pattern)
+        if self._common is None:
+            self._common = z3.Context()
+        grade = self._said_in(self._common, EFFORT // _EASY, pattern)
+        return self._said_in(None, EFFORT, pattern) if grade is Grade.TIMEOUT else grade
+
+    def _said_in(self, context: z3.Context | None, effort: int, pattern: Pattern) -> Grade:
+        """What Z3 says of a claim in a context, or one of its own, with no more effort."""
+        import z3
+
+        lowering, solver = self._solver(context, effort, pattern)
         a, b = (lowering.done[n] for n in pattern.roots)
         if a is None or b is None:
             return Grade.REFUTED  # memories are compared store by store, not here
@@ -186,21 +206,26 @@ class Prover:
         return Grade.REFUTED if answer == z3.sat else Grade.TIMEOUT
 
     def _asked(self, pattern: Pattern) -> Said | None:
-        """An assignment on which all that is given holds, if Z3 has one."""
+        """An assignment on which all that is given holds, if Z3 has one.
+
+        Which one it is must not rest on what was asked before.
+        """
         import z3
 
-        lowering, solver = self._solver(pattern)
+        lowering, solver = self._solver(None, EFFORT, pattern)
         return lowering.said(solver.model()) if solver.check() == z3.sat else None
 
-    def _solver(self, pattern: Pattern) -> tuple[Lowering, Any]:
+    def _solver(
+        self, context: z3.Context | None, effort: int, pattern: Pattern
+    ) -> tuple[Lowering, Any]:
         """A solver for which all that is given holds."""
         import z3
 
         from rewriter.verify.terms.lower import Lowering
 
-        lowering = Lowering(self.width, self.cell)
+        lowering = Lowering(self.width, self.cell, context)
         terms = lowering.lower(pattern.nodes)
         solver = z3.SolverFor("QF_BV", ctx=lowering.context)
-        solver.set("rlimit", EFFORT)
+        solver.set("rlimit", effort)
         solver.add(*(terms[n] for n in pattern.given))
         return lowering, solver
