@@ -10,8 +10,8 @@ on both, in a root of which only that file differs, and must do the same; some a
 `fixtures/archive/others`.  Printed is a line for each, as by `benchmarks/layout.py`.
 
 With --built the file is a library or program (sqlite3, openssl, python3.11) that is cross-built
-from its source for another machine, alpha or ppc (32-bit), as `fixtures/ppc_builds.py` says; so is
-the program that the tasks use it by, and all other programs are those of the root.
+from its source for a machine, alpha, ppc (32-bit) or ppc64el, as `fixtures/ppc_builds.py` says; so
+is the program that the tasks use it by, and all other programs are those of the root.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ from rewriter.elf.manifest import detach
 from rewriter.identify.profiles.directions import BRANCH, Directions, text_hash
 
 EVERY = {**TASKS, **OTHERS}
+_MACHINES = ("alpha", "ppc", "ppc64el")
 _HELPING = "power9"
-"""The CPU of the root's programs, where what is measured is for another machine."""
+"""The CPU of the root's programs, where what is measured is cross-built."""
 _SQLITE = "usr/lib/powerpc64le-linux-gnu/libsqlite3.so.0.8.6"
 
 Seen = tuple[bytes, int]
@@ -203,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cpu", default="power9")
     parser.add_argument("--file", default=_SQLITE)
     parser.add_argument("--built", choices=DISTRIBUTED, metavar="NAME")
-    parser.add_argument("--machine", choices=("alpha", "ppc"), default="alpha")
+    parser.add_argument("--machine", choices=_MACHINES, default=_MACHINES[0])
     parser.add_argument("--made-with", action="append", choices=EVERY, metavar="TASK")
     parser.add_argument("--passes", default="layout,align", metavar="LIST")
     parser.add_argument("--why", type=int, default=0, metavar="N")
