@@ -14,6 +14,11 @@ def run() -> None:
         main(prog_name="retune")
     except interrupts.Interrupted as interrupted:
         interrupts.end_at_once(interrupted.number)
+    except SystemExit as ended:
+        interrupts.ignore()
+        if isinstance(ended.code, int):
+            interrupts.end(ended.code)
+        raise
     finally:
         interrupts.ignore()
 

@@ -113,11 +113,13 @@ def patch(
             others = [one for one in (symbols, profile, debug_file) if one is not None]
             with _reused(kept, loaded, wanted, others) as results:
                 patched = retuned(loaded, wanted, progress, taken, jobs, results)
+            with spending("note"):
+                made = None if output is None or dry_run else _made(patched, beside is not None)
         page = _page(patched, wanted, progress, jobs) if shown is not None else None
     if patched.tuned is not None:
         choose.named(wanted, patched.tuned.names)
-    if output is not None and not dry_run:
-        _write(source, output, beside, patched)
+    if output is not None and made is not None:
+        _write(source, output, beside, *made)
     if shown is not None and page is not None:
         files.write_beside(shown, page, source)
     show.result(patched.report if ledger is None else timed(patched.report, ledger, jobs), view)
@@ -147,9 +149,15 @@ def _page(patched: Patched, wanted: Wanted, progress: Progress, jobs: int) -> by
     return of_patched(patched, progress, jobs, None if wanted.timed else LIMIT)
 
 
-def _write(source: Path, output: Path, beside: Path | None, patched: Patched) -> None:
+def _made(patched: Patched, apart: bool) -> tuple[bytes, bytes | None]:
+    """The file to write, and its manifest where that is written apart from it."""
+    return patched.apart() if apart else (patched.data(), None)
+
+
+def _write(
+    source: Path, output: Path, beside: Path | None, data: bytes, record: bytes | None
+) -> None:
     """Write the output, with the manifest in it or beside it."""
-    data, record = (patched.data(), None) if beside is None else patched.apart()
     if beside is not None and record is not None:
         files.write_pair(output, data, beside, record, source)
     else:

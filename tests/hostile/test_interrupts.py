@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -200,3 +201,37 @@ def test_a_folder_goes_when_it_is_left() -> None:
     with interrupts.folder("retune-test-") as folder:
         (folder / "one").write_bytes(b"")
     assert not folder.exists()
+
+
+def test_a_process_that_is_done_says_all_and_takes_nothing_apart() -> None:
+    code = (
+        "import atexit\n"
+        "from rewriter.core.run import interrupts\n"
+        "class Held:\n"
+        "    def __del__(self): print('taken apart')\n"
+        "held = Held()\n"
+        "atexit.register(print, 'registered')\n"
+        "print('x' * 100_000)\n"
+        "interrupts.end(3)\n"
+        "print('came back')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 3
+    assert done.stdout == f"{'x' * 100_000}\nregistered\n"
+
+
+def test_a_process_that_cannot_say_all_comes_back() -> None:
+    code = (
+        "import sys\n"
+        "from rewriter.core.run import interrupts\n"
+        "sys.stdout = open('/dev/full', 'w', encoding='ascii')\n"
+        "print('x')\n"
+        "interrupts.end(0)\n"
+        "print('came back', file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "came back" in done.stderr

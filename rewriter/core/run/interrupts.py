@@ -1,4 +1,4 @@
-"""How a process ends that somebody interrupts: soon, with one line and nothing left behind.
+"""How a process ends, and one that somebody interrupts: soon, with one line and nothing left.
 
 An interrupt is raised where the process is, so that each `with` and `finally` on the way puts away
 what it made.  Where nothing may be raised (in an import, whose C++ code would abort; in a
@@ -10,6 +10,7 @@ The standard library only is imported here: the first interrupt may come soon.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -93,6 +94,21 @@ def end_at_once(number: int) -> NoReturn:
         shown = "\r\x1b[K\x1b[?25h" if os.isatty(2) else ""  # a bar of progress, and no cursor
         os.write(2, (shown + SAID).encode())
     os._exit(128 + number)
+
+
+def end(status: int) -> None:
+    """Ends the process when all is done; comes back where not all that was said can be written.
+
+    Python would first take apart all that it made, object by object, which takes a twentieth of
+    the processor time of `patch` and changes nothing.
+    """
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(status)
 
 
 def _received(number: int, frame: FrameType | None) -> None:
