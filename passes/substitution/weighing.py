@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -45,7 +45,7 @@ class Weighing:
         model = self._model()
 
         def both(contract: Contract) -> tuple[Runs, Runs]:
-            return self._old(contract), partial(self._timed, ours, model, contract)
+            return self._old(contract), self._timed(ours, model, contract)
 
         return worth([CONTRACTS[name] for name in self.named.contracts], both)
 
@@ -53,22 +53,31 @@ class Weighing:
         if contract.name not in self._sides:
             address, trials = self.named.address, self.known.trials
             old = trials.code_at(address, self.function.end - address, contract.name)
-            self._sides[contract.name] = once(partial(self._timed, old, self._model(), contract))
+            self._sides[contract.name] = once(self._timed(old, self._model(), contract))
         return self._sides[contract.name]
 
     def _model(self) -> _Model:
         """The model of one code's traces."""
         return _Model(self.cpu, self.known.program.target.system(self.cpu))
 
-    def _timed(
-        self, code: Code, model: _Model, contract: Contract, points: Iterable[Point], warm: bool
-    ) -> Iterator[Run]:
-        cpu = self.cpu
-        traces = list(self.known.trials.traces(code, contract, points, cpu))
-        for insn in {step.insn for steps in traces for step in steps}:
-            sched_of(cpu, traits_of(cpu, insn))  # before any is timed, as some are not
-        for steps in traces:
-            yield Run(least(steps, cpu), partial(model.cycles, steps, warm))
+    def _timed(self, code: Code, model: _Model, contract: Contract) -> Runs:
+        """Runs of a code; they do not hold what weighs them, so that their traces go with them."""
+        return partial(_runs, partial(self.known.trials.traces, code, contract), model)
+
+
+def _runs(
+    traced: Callable[[Iterable[Point], Cpu], Iterable[Sequence[Step]]],
+    model: _Model,
+    points: Iterable[Point],
+    warm: bool,
+) -> Iterator[Run]:
+    """Of a code at points, each timed when it is asked for."""
+    cpu = model.cpu
+    traces = list(traced(points, cpu))
+    for insn in {step.insn for steps in traces for step in steps}:
+        sched_of(cpu, traits_of(cpu, insn))  # before any is timed, as some are not
+    for steps in traces:
+        yield Run(least(steps, cpu), partial(model.cycles, steps, warm))
 
 
 @dataclass(frozen=True, eq=False)

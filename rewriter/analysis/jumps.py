@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -179,12 +179,14 @@ class _Settle:
     frames: Mapping[int, Fde]
     _reads: dict[int, list[TableRead]] = field(default_factory=dict)
     _spills: dict[int, list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
-    _rows: dict[int, list[tuple[int, bool]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.listing, self.functions = self.graph.listing, self.graph.functions
         self.starts = [function.start for function in self.functions]
-        self.reaching = Reaching(self.graph, self.target, self._is_inner)
+        self._framed = _Framed(self.frames)
+        # What `reaching` asks holds no `_Settle`: a circle would keep the graph when it is settled.
+        inner = partial(_is_inner, self.graph, self.starts, self.alone, self._framed)
+        self.reaching = Reaching(self.graph, self.target, inner)
         self.heights = Heights(self.graph, self.target)
 
     def run(self) -> References:
@@ -354,7 +356,7 @@ class _Settle:
         A table that tells nowhere that a frame is given back is one for calls alone, and says
         nothing of what stands between them.
         """
-        framed = self._framed(self._owner(jump).start)
+        framed = self._framed.of(self._owner(jump).start)
         is_told = any(before and not behind for (_, before), (_, behind) in pairwise(framed))
         if not is_told or not _last(framed, jump):
             return False
@@ -362,30 +364,6 @@ class _Settle:
         column, bit = divmod(self.target.stack, 64)
         written = self.listing.defs[first : self.listing.index(jump), column] >> np.uint64(bit)
         return not np.any(written & np.uint64(1))
-
-    def _is_inner(self, block: int) -> bool:
-        """Whether nothing but computed jumps of its function comes to a block that data names.
-
-        With a frame on the stack it is no place that is called: a label, of a `goto *`.
-        """
-        place = int(self.listing.addresses[self.graph.first[block]])
-        if place not in self.alone or self.graph.elsewhere[block]:
-            return False
-        return _last(self._framed(self._owner(place).start), place)
-
-    def _framed(self, start: int) -> list[tuple[int, bool]]:
-        """Of a function's unwind rows, whether there is another frame from each on than at first.
-
-        Nothing where it has no rows, or none that are understood.
-        """
-        if start not in self._rows:
-            frame = self.frames.get(start)
-            try:
-                described = [] if frame is None else rows(frame)
-            except BadInput:
-                described = []
-            self._rows[start] = [(at, one.cfa != described[0][1].cfa) for at, one in described]
-        return self._rows[start]
 
     @cached_property
     def _names(self) -> list[int]:
@@ -419,6 +397,41 @@ class _Settle:
                 yield Origin.SUM if parts == {Origin.HIGH} else None
             else:
                 yield made[0]
+
+
+class _Framed:
+    """What unwind entries say of frames on the stack, each read once."""
+
+    def __init__(self, frames: Mapping[int, Fde]) -> None:
+        self.frames = frames
+        self._rows: dict[int, list[tuple[int, bool]]] = {}
+
+    def of(self, start: int) -> list[tuple[int, bool]]:
+        """Of a function's unwind rows, whether there is another frame from each on than at first.
+
+        Nothing where it has no rows, or none that are understood.
+        """
+        if start not in self._rows:
+            frame = self.frames.get(start)
+            try:
+                described = [] if frame is None else rows(frame)
+            except BadInput:
+                described = []
+            self._rows[start] = [(at, one.cfa != described[0][1].cfa) for at, one in described]
+        return self._rows[start]
+
+
+def _is_inner(
+    graph: Graph, starts: Sequence[int], alone: Collection[int], framed: _Framed, block: int
+) -> bool:
+    """Whether nothing but computed jumps of its function comes to a block that data names.
+
+    With a frame on the stack it is no place that is called: a label, of a `goto *`.
+    """
+    place = int(graph.listing.addresses[graph.first[block]])
+    if place not in alone or graph.elsewhere[block]:
+        return False
+    return _last(framed.of(starts[bisect_right(starts, place) - 1]), place)
 
 
 def _last(framed: Sequence[tuple[int, bool]], place: int) -> bool:

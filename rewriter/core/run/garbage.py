@@ -23,6 +23,12 @@ def seldom_collected() -> Iterator[None]:
 
 
 def give_back() -> None:
+    """Garbage is looked for, and memory that is free goes back to the system."""
+    gc.collect()
+    trim()
+
+
+def trim() -> None:
     """Memory that is free goes back to the system: large arrays leave holes, and copies share them.
 
     The C library of GNU keeps them otherwise; another one may have no such function.

@@ -169,11 +169,10 @@ def _busy(tasks: Sequence[Task], least: int) -> list[Interval]:
 
 def _meeting(busy: Sequence[Interval], begun: float, ended: float) -> Iterator[Interval]:
     """Of ascending intervals those that meet another one."""
-    first = bisect_left(busy, begun, key=lambda one: one[1])
-    for one in busy[first:]:
-        if one[0] >= ended:
-            return
-        yield one
+    at = bisect_left(busy, begun, key=lambda one: one[1])
+    while at < len(busy) and busy[at][0] < ended:
+        yield busy[at]
+        at += 1
 
 
 _ledger: ContextVar[Ledger | None] = ContextVar("ledger", default=None)

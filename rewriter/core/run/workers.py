@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from rewriter.core.errors import OutOfResources
 from rewriter.core.run import interrupts, ledger
-from rewriter.core.run.garbage import give_back, seldom_collected
+from rewriter.core.run.garbage import give_back, seldom_collected, trim
 from rewriter.core.run.ledger import Ledger
 
 _Item = TypeVar("_Item")
@@ -40,6 +40,9 @@ _SHARE = 8
 
 _SHARES = 400
 """Shares that the whole is at least cut into, by size: what is larger is a share of its own."""
+
+_SELDOM = 16
+"""Shares after one of which a process gives memory back."""
 
 _AHEAD = 2
 """Shares that a process has, so that it need not wait for the next while its answer is read."""
@@ -104,9 +107,9 @@ def each(
     largest `size`, so that none is left with a large item at the end.  An exception of a task is
     raised here, as WorkerFailed if it cannot be sent; WorkerLost if a process is killed.
     """
+    give_back()  # small objects do not fill the holes of large arrays, and copies would have them
     # What there is now stays: a collection would look at all of it, and in a copy double it.
     gc.freeze()
-    give_back()  # small objects do not fill the holes of large arrays, and copies would have them
     try:
         with seldom_collected():
             yield from (
@@ -284,6 +287,8 @@ def _work(
                 pipe.send_bytes(_packed_error(error))
                 return
             pipe.send_bytes(packed)
+            if number % _SELDOM == 0:
+                trim()
 
 
 def _depend() -> None:
