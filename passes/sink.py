@@ -14,6 +14,7 @@ from passes.lib.steps import Change, OwnPass, Steps
 from passes.scheduling.dependence import free
 from passes.scheduling.shown import Shown
 from rewriter.analysis.program import Program
+from rewriter.core.addresses import compact
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function
@@ -67,7 +68,7 @@ class _Sunk:
         self.program, self.setting = program, setting
         self.shown = Shown(setting.target, setting.prover, program.is_kernel)
         flows = program.listing.flows
-        self._branches: list[int] = np.flatnonzero(flows == FLOW_CODE[Flow.BRANCH]).tolist()
+        self._branches = compact(np.flatnonzero(flows == FLOW_CODE[Flow.BRANCH]))
         self._row_starts: dict[int, list[int]] = {}  # of the function in hand
 
     def found(self, function: Function, slots: Slots) -> Iterator[Insertion | Declined]:

@@ -18,6 +18,7 @@ from passes.lib.changes import Accepted, Refused, Rewritten
 from passes.lib.insert import Setting, cycles
 from passes.lib.technique import Site
 from passes.scheduling.dependence import accesses
+from rewriter.core.addresses import compact
 from rewriter.core.code.listing import Listing
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.target.cpu import Cpu
@@ -70,9 +71,9 @@ class Suspects:
             mine = stored[self._stores] == size
             found[mine] = _following(np.flatnonzero(read > size), self._stores[mine], len(listing))
         may = found < end
-        self._narrow: list[int] = self._stores.tolist()
-        self._first: list[int] = self._stores[may].tolist()
-        self._load: list[int] = found[may].tolist()
+        self._narrow = compact(self._stores)
+        self._first = compact(self._stores[may])
+        self._load = compact(found[may])
 
     def narrow(self, first: int, last: int) -> bool:
         """Whether any such store is at positions [first, last)."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from passes.lib.insert import Slots
 from rewriter.analysis.program import Program
+from rewriter.core.addresses import compact
 from rewriter.core.code.listing import INLINE, UNKNOWN
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
@@ -36,11 +37,11 @@ class Nops:
         idle = idle.copy()
         idle[ends] = True
         self._kept = ~idle & (rows != UNKNOWN)
-        self._inline: list[int] = np.flatnonzero(rows == INLINE).tolist()
+        self._inline = compact(np.flatnonzero(rows == INLINE))
         positions = np.flatnonzero(idle)
         blocks = np.searchsorted(program.graph.first, positions, side="right") - 1
-        self._positions: list[int] = positions.tolist()
-        self._executed: list[int] = positions[program.graph.reached[blocks]].tolist()
+        self._positions = compact(positions)
+        self._executed = compact(positions[program.graph.reached[blocks]])
 
     def within(self, function: Function) -> bool:
         """Whether a function has any."""

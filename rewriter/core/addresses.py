@@ -7,6 +7,7 @@ taken modulo 2**64, as the machine takes them.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -42,6 +43,12 @@ Sides: TypeAlias = tuple[Addresses, Addresses]
 def sides(ranges: Sequence[tuple[int, int]]) -> Sides:
     """The sides of ranges [start, end)."""
     return addresses(start for start, _ in ranges), addresses(end for _, end in ranges)
+
+
+def compact(values: NDArray[Any]) -> Sequence[int]:
+    """Python's integers for each of some values as they are asked for: a list would hold them all,
+    and NumPy is slow to look up one."""
+    return array("q", values.astype(np.int64, copy=False).tobytes())
 
 
 def first_at(ascending: Addresses, address: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from passes.lib.insert import Setting, Slots
 from passes.lib.technique import Technique
 from passes.lib.tune import Tuner
 from rewriter.analysis.program import Program
+from rewriter.core.addresses import compact
 from rewriter.core.code.dataflow import Facts
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.listing import Listing
@@ -179,7 +179,7 @@ def triggered(program: Program, triggers: Iterable[Trigger]) -> list[Triggered]:
         if trigger.readers:
             places = [_read(program.listing, at, trigger.readers) for at in places]
         if places:
-            ascending = array("q", np.sort(np.concatenate(places)).tolist())
+            ascending = compact(np.sort(np.concatenate(places)))
             found.append(Triggered(ascending, trigger.least))
     return found
 
