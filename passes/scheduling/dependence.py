@@ -98,7 +98,7 @@ class Bonds:
     step: tuple[int, int, int] | None
 
 
-@lru_cache(maxsize=1 << 15)  # the same instructions come again in most code
+@lru_cache(maxsize=1 << 13)  # the same instructions come again in most code
 def bonds(insn: Insn, target: Sequential) -> Bonds:
     """What ties an instruction to others and to its place."""
     table = target.table

@@ -88,13 +88,15 @@ class LinearEffects:
     def __init__(self, target: Sequential) -> None:
         self.target = target
         self.known: dict[int, Effect] = {}
+        self._alike: dict[Effect, Effect] = {}  # many words differ in what is no register
         self._set: dict[int, int | None] = {}
 
     def of(self, word: int) -> Effect:
         """What the instruction of a word does."""
         effect = self.known.get(word)
         if effect is None:
-            effect = self.known[word] = self._of(word)
+            effect = self._of(word)
+            effect = self.known[word] = self._alike.setdefault(effect, effect)
         return effect
 
     def _of(self, word: int) -> Effect:

@@ -92,6 +92,8 @@ class Steady(metaclass=ABCMeta):
         self.block = cpu.fetch_block.value
         self._nodes: dict[tuple[Insn, str], Node] = {}
         self._alike: dict[tuple[Traits, bool, bool, str], Node] = {}  # but for numbers
+        self._specials: dict[tuple[str, str], Mapping[str, int]] = {}
+        self._made = 0
 
     @abstractmethod
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
@@ -159,6 +161,7 @@ class Steady(metaclass=ABCMeta):
             (register, self._special(traits.sched, role), role in sched.late)
             for register, role in zip(traits.reads, traits.roles, strict=True)
         ]
+        self._made += 1
         pipes, then = self._narrowed(sched.pipes, half), self._narrowed(sched.then, half)
         return Node(
             name=traits.sched,
@@ -177,6 +180,7 @@ class Steady(metaclass=ABCMeta):
             queues=tuple(self._floating(p) for p in (pipes, then) if p),
             loads=loads,
             stores=stores,
+            number=self._made,
         )
 
     def _narrowed(self, pipes: tuple[str, ...], half: str) -> tuple[str, ...]:
@@ -193,6 +197,11 @@ class Steady(metaclass=ABCMeta):
 
     def _special(self, name: str, role: str) -> Mapping[str, int]:
         """Latencies to an operand of a class from producers where it is not their usual one."""
+        if (name, role) not in self._specials:
+            self._specials[name, role] = self._bypassed(name, role)
+        return self._specials[name, role]
+
+    def _bypassed(self, name: str, role: str) -> Mapping[str, int]:
         found: dict[str, int] = {}
         for bypass in self._described.bypasses:
             if name in bypass.consumers and bypass.operand in ("", role):

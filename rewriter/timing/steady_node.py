@@ -23,7 +23,8 @@ class Node:
 
     It is issued to one of `pipes`, and again to one of `then` `after` cycles later at least;
     `busy` is for how long it keeps its `unit`; `stage` are the cycles from issue to retirement;
-    `queues` has, for each issue, whether it is from the floating-point queue.
+    `queues` has, for each issue, whether it is from the floating-point queue; `number` is another
+    for each that is made, from 1 on.
     """
 
     name: str
@@ -42,3 +43,4 @@ class Node:
     queues: tuple[bool, ...]
     loads: bool
     stores: bool
+    number: int

@@ -15,6 +15,7 @@ from typing import Any
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import Reg
+from rewriter.core.isa.registers import register as named
 from rewriter.core.isa.table import REMEMBERED, Table
 from rewriter.core.readings.concrete import Concrete
 from rewriter.core.readings.machine import ByteOrder
@@ -113,7 +114,7 @@ class _Code(Concrete):
         """What a meaning gets for an operand."""
         if kind is Kind.TARGET:
             return _Name(_GOAL, self)
-        return Reg(value) if kind is Kind.REGISTER else self.const(value)
+        return named(value) if kind is Kind.REGISTER else self.const(value)
 
     def line(self, text: str) -> _Name:
         """What an expression gives, under a new name."""

@@ -14,6 +14,7 @@ Operands = Callable[[Op], Iterable[int]]
 
 _Answer = TypeVar("_Answer")
 _KEPT = 1 << 16  # objects, and answers
+_ANSWERS = 1 << 14  # where no object is kept
 
 
 def itself(insn: Insn) -> Hashable:
@@ -45,7 +46,7 @@ def alike(
         named = key(insn)
         found = values.get(named)
         if found is None:
-            if len(values) >= _KEPT:
+            if len(values) >= _ANSWERS:
                 values.clear()
             found = values[named] = answer(insn)
         return found

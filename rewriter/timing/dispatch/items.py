@@ -60,6 +60,7 @@ class Items:
         self._cpu, self._pipeline = cpu, pipeline
         self._known: dict[Insn, Item] = {}
         self._alike: dict[Traits, Item] = {}  # many instructions differ in a number alone
+        self._specials: dict[tuple[str, str], Mapping[str, int]] = {}
 
     def of(self, insn: Insn) -> Item:
         """The item of an instruction."""
@@ -114,6 +115,11 @@ class Items:
 
     def _special(self, name: str, role: str) -> Mapping[str, int]:
         """Latencies to an operand of a class from producers where it is not their usual one."""
+        if (name, role) not in self._specials:
+            self._specials[name, role] = self._bypassed(name, role)
+        return self._specials[name, role]
+
+    def _bypassed(self, name: str, role: str) -> Mapping[str, int]:
         found: dict[str, int] = {}
         for bypass in self._pipeline.bypasses:
             if name in bypass.consumers and bypass.operand in ("", role):

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from itertools import islice, pairwise
 
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.isa.table import Table
+from rewriter.core.isa.table import REMEMBERED, Table
 from rewriter.core.target.cpu import Cpu, OutOfOrder, Sched
 from rewriter.timing.outoforder.places import letter
 from rewriter.timing.steady import State, Steady, ends
@@ -192,14 +192,16 @@ class SteadyOutOfOrder(Steady):
         self._pipeline = pipeline
         self._halves: dict[tuple[Insn | None, ...], str] = {}
         self._letters: dict[Insn, str] = {}
-        self._known: dict[tuple[tuple[int, bool], ...], Fraction] = {}
+        self._known: dict[tuple[int, ...], Fraction] = {}
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
         """Cycles a pass, once the window is full of passes."""
         steps = self.sent(code, text)
-        key = tuple([(id(node), starts) for node, starts in steps])  # a node is made once
+        key = tuple([-node.number if starts else node.number for node, starts in steps])
         found = self._known.get(key)
         if found is None:
+            if len(self._known) == REMEMBERED:
+                self._known.clear()
             seen = _repeated(RepeatedOutOfOrder(self._pipeline), steps)
             # Over some passes of a longer period it may seem to be less than can be.
             found = self._known[key] = max(seen, Fraction(self.least(code)))
@@ -238,6 +240,8 @@ class SteadyOutOfOrder(Steady):
         key = tuple(block)
         found = self._halves.get(key)
         if found is None:
+            if len(self._halves) == REMEMBERED:
+                self._halves.clear()
             letters = "".join("E" if i is None else self.letter(i) for i in reversed(key))
             found = self._halves[key] = self.slotting(letters)[::-1]
         return found
@@ -250,6 +254,8 @@ class SteadyOutOfOrder(Steady):
         """Upper, lower or either half, as the slotting rule writes it."""
         found = self._letters.get(insn)
         if found is None:
+            if len(self._letters) == REMEMBERED:
+                self._letters.clear()
             found = self._letters[insn] = letter(self.cpu, self._pipeline, insn)
         return found
 

@@ -24,6 +24,7 @@ from rewriter.core.code.transfer import (
     effect_of,
 )
 from rewriter.core.isa.instruction import COMING_BACK, Flow, Insn
+from rewriter.core.isa.table import REMEMBERED
 from rewriter.core.target.protocol import Sequential
 from rewriter.verify.regions.proof import Regions, Straight
 
@@ -53,6 +54,8 @@ class Derived:
         """The instruction as the proof sees it."""
         found = self._known.get(insn)
         if found is None:
+            if len(self._known) == REMEMBERED:
+                self._known.clear()
             found = self._known[insn] = self._transfer(insn)
         return found
 

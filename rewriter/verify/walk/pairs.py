@@ -52,6 +52,9 @@ PLAIN = Evidence(Grade.PROVED)
 Shown: TypeAlias = dict[tuple[object, ...], Compared]
 """How segments were shown equal, by all that it depends on, which is said by `Pairs._terms_of`."""
 
+_SHOWN = 1 << 12
+"""Comparisons that are remembered: each takes two kilobytes."""
+
 _MUCH = 0.8
 """Of two segments, where it is not much less to compare the parts in which they differ."""
 
@@ -153,6 +156,8 @@ class Pairs:
             self._narrowed = False
             found = self._compare_given(pair, old, new, {})
             if not self._narrowed:
+                if len(self.shown) == _SHOWN:
+                    self.shown.clear()
                 self.shown[key] = found
         return found
 
