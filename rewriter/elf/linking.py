@@ -8,12 +8,15 @@ for all of them.
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from rewriter.core.errors import BadInput
+from rewriter.core.run.apart import apart
 from rewriter.elf.headers import (
     PT_DYNAMIC,
     PT_LOAD,
@@ -67,8 +70,27 @@ class Relocation:
     dynamic: bool
 
 
-def symbols_of(data: bytes, name: str) -> Iterator[Symbol]:
-    """Yield the dynamic symbols, then those of .symtab, as LIEF reads them."""
+def symbols_of(data: bytes, name: str) -> tuple[Symbol, ...]:
+    """The dynamic symbols, then those of .symtab, as LIEF reads them.
+
+    LIEF takes 50 MB, and several times the file to read it: for a large file another process does,
+    unless this one has it already.
+    """
+    large = len(data) >= _LARGE and "lief" not in sys.modules
+    read = partial(_read, data, name)
+    return tuple(Symbol(*fields) for fields in (apart(read) if large else read()))
+
+
+_LARGE = 1 << 20
+_Fields = tuple[str, int, int, int, int, int, int, bool]
+"""The fields of a symbol."""
+
+
+def _read(data: bytes, name: str) -> list[_Fields]:
+    return list(_fields(data, name))
+
+
+def _fields(data: bytes, name: str) -> Iterator[_Fields]:
     # LIEF takes half a second to import: `retune --help` shall not pay for it.
     import lief
 
@@ -87,7 +109,7 @@ def symbols_of(data: bytes, name: str) -> Iterator[Symbol]:
                     text = text.decode("utf-8", "backslashreplace")
                 # Of a number without a name LIEF would warn on standard error: st_info has both.
                 bind, kind = divmod(s.information, 16)
-                yield Symbol(text, s.value, s.size, kind, bind, s.other, s.shndx, dynamic)
+                yield text, s.value, s.size, kind, bind, s.other, s.shndx, dynamic
     except BadInput:
         raise
     except Exception as error:
