@@ -60,6 +60,8 @@ class Prefetch(OwnPass):
         """What finds the sites of functions."""
         suited = setting.cpu.pipeline is not None and engine_of(setting.cpu).asks_ahead
         loops = of_one_block(program.listing, setting.loops) if suited else {}
+        if loops:
+            program.prepare_hints()
 
         def found(function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
             for loop in loops.get(function.start, ()):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from itertools import product
 from math import ceil, floor
 from typing import Any
@@ -35,6 +36,16 @@ class Solved:
 
     order: Order | None
     least: Fraction
+
+
+def asked(steady: Steady) -> bool:
+    """Whether an order is looked for on a CPU at all."""
+    return steady.in_order is not None or steady.slotted is not None
+
+
+def load() -> None:
+    """Loads the solver: copies of a process that has it share its memory."""
+    import_module("ortools.sat.python.cp_model")
 
 
 def exact(

@@ -85,7 +85,7 @@ class _Ways:
 
 def _column(graph: Graph, ways: _Ways, n: int) -> tuple[Masks, Masks]:
     """A column of what is live into and out of each node."""
-    read, written = _summary(graph, n)
+    read, written = summary(graph, n)
     passed = graph.passed[:, n].copy()
     crossing, calls = ways.crossing, ways.calls
     passed[crossing] |= _plainly_read(ways.falling, read, written)[graph.target[crossing]]
@@ -182,15 +182,8 @@ class _Incoming:
         return np.repeat(starts - behind + counts, counts) + np.arange(behind[-1]), counts
 
 
-def summaries(graph: Graph) -> tuple[Masks, Masks]:
-    """Per node: registers read before any write in it, and registers written."""
-    columns = (_summary(graph, n) for n in range(graph.listing.uses.columns))
-    read, written = zip(*columns, strict=True)
-    return np.stack(read, axis=1), np.stack(written, axis=1)
-
-
-def _summary(graph: Graph, n: int) -> tuple[Masks, Masks]:
-    """A column of them."""
+def summary(graph: Graph, n: int) -> tuple[Masks, Masks]:
+    """A column of what nodes read before any write in them, and of what they write."""
     uses, defs = graph.listing.uses, graph.listing.defs
     length = graph.last - graph.first
     longest_first = np.argsort(-length, kind="stable")

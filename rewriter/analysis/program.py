@@ -30,7 +30,7 @@ from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped, switched
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn, Op, To, leading
-from rewriter.core.run.garbage import give_back, seldom_collected
+from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.target.protocol import KnownMemory, References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
@@ -220,9 +220,11 @@ class Program:
     @cached_property
     def near_locks(self) -> NDArray[np.bool_]:
         """By position, whether a hint there may be in flight together with a load-locked."""
-        found = near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES)
-        give_back()  # it is asked for in the midst of small things
-        return found
+        return near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES)
+
+    def prepare_hints(self) -> None:
+        """Finds what hints ask for, before processes share the work: it takes much memory."""
+        _ = self.near_locks
 
     def is_near_lock(self, places: Iterable[int]) -> bool:
         """Whether a hint may be in flight together with a load-locked at one of some addresses."""

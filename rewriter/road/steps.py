@@ -12,6 +12,7 @@ from passes.lib.insert import Finder, Inserter, Setting
 from passes.lib.steps import Pass
 from passes.lib.technique import Technique
 from passes.schedule import Schedule, Scheduler
+from passes.scheduling.exact import asked, load
 from passes.substitute import Substitute
 from rewriter.analysis.loops import Loop, innermost
 from rewriter.core.code.program import Function
@@ -30,6 +31,10 @@ from rewriter.verify.routines.rules import in_pieces
 
 Step = tuple[str, Callable[[Function], None]]
 """The names of the passes of a step, and what it does to a function."""
+
+
+_MANY = 200
+"""Functions with loops: one of so many has a loop for the exact scheduler."""
 
 
 class Steps:
@@ -85,6 +90,8 @@ class Steps:
     def reorders(self) -> None:
         """Instructions change places, where the layout has put them."""
         scheduler = Scheduler(self.work.program, self.work.cpu, self.work.prover)
+        if asked(scheduler.steady) and len(self._loops) >= _MANY:
+            load()
         self._last.append((Schedule.name, Loops(self.work, scheduler, self._loops).run))
 
     def prefixes(self) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rewriter.analysis.edges import CALL, WITHIN, Edges
 from rewriter.analysis.flow import Graph
-from rewriter.analysis.liveness import summaries
+from rewriter.analysis.liveness import summary
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE, among
 from rewriter.core.code.program import Function
@@ -166,22 +166,29 @@ class Calls:
 
     # Values across calls ------------------------------------------------------------------
 
+    def prepare(self) -> None:
+        """Finds what lives across calls, before processes share the work: it takes much memory."""
+        _ = self._across
+
     @cached_property
     def _across(self) -> Interned:
         """Per block: registers set before its end whose value may be read behind it.
 
-        Nothing else that is found on the way is kept: in a kernel each has a million masks.
+        Registers know nothing of each other: each column is found for itself, in little memory.
         """
-        (read, written), lost, inside = self._summaries(), self._lost(), self._inside()
-        behind = _read_after(inside, read, ~(written | lost))
-        before = _set(inside, written, ~lost) | written
-        return interned(before[:-1] & behind[1:])
-
-    def _summaries(self) -> tuple[Masks, Masks]:
-        """Per node: read by an instruction that calls no system, before any write; and written."""
-        listing = self.program.listing
-        uses = listing.uses.with_mask(among(self._flows, {Flow.TRAP, Flow.STOP}), 0)
-        return summaries(replace(self._graph, listing=replace(listing, uses=uses)))
+        program, (source, target) = self.program, self._inside()
+        flows = among(self._flows, {Flow.TRAP, Flow.STOP})  # what a system call reads is not asked
+        listing = replace(program.listing, uses=program.listing.uses.with_mask(flows, 0))
+        graph, lost = replace(self._graph, listing=listing), self._lost()
+        onward, back = _ordered(source, target), _ordered(target, source)
+        columns = []
+        for n in range(lost.shape[1]):
+            read, written = summary(graph, n)
+            kept = ~lost[:, n]
+            behind = _read_after(back, read, kept & ~written)
+            before = _set(onward, written, kept) | written
+            columns.append(before[:-1] & behind[1:])
+        return interned(np.stack(columns, axis=1))
 
     def _lost(self) -> Masks:
         """Per node: scratch registers that the call at its end takes."""
@@ -212,48 +219,52 @@ class Calls:
         return source[same], target[same]
 
 
-def _set(inside: tuple[Edges, Edges], written: Masks, kept: Masks) -> Masks:
+def _ordered(source: Edges, goal: Edges) -> tuple[Edges, Edges]:
+    """Edges in the order of their goals."""
+    order = np.argsort(goal, kind="stable")
+    return source[order], goal[order]
+
+
+def _set(edges: tuple[Edges, Edges], written: Masks, kept: Masks) -> Masks:
     """Registers that hold at a block's start what its function has set, on some path."""
-    source, target = inside
     found = np.zeros_like(written)
 
-    def given(source: Edges, target: Edges) -> Masks:
+    def given(source: Edges, goal: Edges) -> Masks:
         return (found[source] | written[source]) & kept[source]
 
-    _settle(found, target, source, given)
+    _settle(found, *edges, given)
     return found
 
 
-def _read_after(inside: tuple[Edges, Edges], read: Masks, through: Masks) -> Masks:
-    """Registers whose value at a block's start an instruction of its function may read."""
-    source, target = inside
+def _read_after(edges: tuple[Edges, Edges], read: Masks, through: Masks) -> Masks:
+    """Registers whose value at a block's start an instruction of its function may read; edges go
+    back."""
     found = read.copy()
 
-    def given(target: Edges, source: Edges) -> Masks:
-        return found[target] & through[source]
+    def given(source: Edges, goal: Edges) -> Masks:
+        return found[source] & through[goal]
 
-    _settle(found, source, target, given)
+    _settle(found, *edges, given)
     return found
 
 
 def _settle(
-    found: Masks, goal: Edges, source: Edges, given: Callable[[Edges, Edges], Masks]
+    found: Masks, source: Edges, goal: Edges, given: Callable[[Edges, Edges], Masks]
 ) -> None:
     """Adds to what nodes have what others give, from a source to a goal, until nothing is new.
 
-    Only what has something new gives again.
+    All are one column, and edges in the order of their goals.  Only what has something new gives
+    again.
     """
-    order = np.argsort(goal, kind="stable")
-    goal, source = goal[order], source[order]
     new = np.ones(len(found), dtype=bool)
     while len(edges := np.flatnonzero(new[source])):
         here = goal[edges]
         starts = np.flatnonzero(np.diff(here, prepend=-1))
         goals = here[starts]
-        more = np.bitwise_or.reduceat(given(source[edges], here), starts, axis=0)
+        more = np.bitwise_or.reduceat(given(source[edges], here), starts)
         more |= found[goals]
         new[:] = False
-        new[goals[(more != found[goals]).any(axis=1)]] = True
+        new[goals[more != found[goals]]] = True
         found[goals] = more
 
 
