@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from passes.substitute import Substitution
 from rewriter.core.code.program import Function, Refusal
@@ -31,6 +34,10 @@ class Stage(Portable):
     places: tuple[tuple[int, int], ...] = ()
 
 
+_LATER = ("edits", "skips")
+_QUICK = 1  # zlib's level
+
+
 @dataclass
 class Done:
     """What was done to a function and left alone in it; `stages` lead to what it is."""
@@ -41,6 +48,28 @@ class Done:
     refusal: Refusal | None = None
     stages: list[Stage] = field(default_factory=list)
     substitution: Substitution | None = None
+    _packed: bytes = b""
+    _count: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many edits there are."""
+        return self._count if self._packed else len(self.edits)
+
+    def packed(self) -> Done:
+        """The same, with what only a report asks for as few bytes, until somebody does."""
+        if not self._packed and (self.edits or self.skips):
+            self._count = len(self.edits)
+            self._packed = zlib.compress(pickle.dumps((self.edits, self.skips)), _QUICK)
+            del self.edits, self.skips
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _LATER or not self._packed:
+            raise AttributeError(name)
+        self.edits, self.skips = pickle.loads(zlib.decompress(self._packed))
+        self._packed = b""
+        return getattr(self, name)
 
     @property
     def moved(self) -> bool:

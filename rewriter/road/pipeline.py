@@ -407,4 +407,4 @@ class _Sequential:
         if isinstance(made, str):
             return work.given_up(function, made)
         edits, skips = work.taken()
-        return Done(function, edits, skips, stages=made)
+        return Done(function, edits, skips, stages=made).packed()

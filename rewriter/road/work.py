@@ -84,8 +84,8 @@ class Work:
         before = self.done.get(done.function)
         if before is not None:
             done.skips[:0] = before.skips
-        self.done[done.function] = done
-        self._made += len(done.edits)
+        self._made += done.count
+        self.done[done.function] = done.packed()
 
     def homeless(self, function: Function) -> None:
         """A routine lost its place, and another is looked for: nothing is said of it yet."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +13,13 @@ from click.testing import CliRunner
 
 from fixtures import inputs
 from rewriter.cli import main
-from rewriter.core.edit import Grade
-from rewriter.core.errors import BadInput
+from rewriter.core.code.program import Function
+from rewriter.core.edit import Edit, Evidence, Grade, Skip
+from rewriter.core.errors import BadInput, OutOfResources
+from rewriter.core.run.apart import apart
 from rewriter.core.run.workers import WorkerLost, each
 from rewriter.core.terms.term import Terms
+from rewriter.road.outcome import Done
 from rewriter.verify.terms.exchange import Exchange
 from rewriter.verify.terms.prover import Prover
 
@@ -84,6 +88,37 @@ def test_a_killed_process_is_one_line() -> None:
 
     with pytest.raises(WorkerLost, match="was ended"):
         list(each(task, range(100), 2, Heard()))
+
+
+def test_work_apart_gives_what_it_finds() -> None:
+    assert apart(lambda: ["a", os.getpid()])[0] == "a"
+    assert apart(os.getpid) != os.getpid()
+
+
+def test_work_apart_raises_what_it_raises() -> None:
+    def refuse() -> None:
+        raise BadInput("damaged", hint="headers")
+
+    with pytest.raises(BadInput, match="damaged") as refused:
+        apart(refuse)
+    assert refused.value.hint == "headers"
+
+
+def test_work_apart_that_ends_too_soon_is_one_line() -> None:
+    with pytest.raises(OutOfResources, match="was ended"):
+        apart(lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def test_a_result_is_the_same_when_it_was_packed() -> None:
+    function = Function(0x1000, 0x1040, "f", "symbol")
+    proved = Evidence(Grade.PROVED)
+    edits = [Edit(f"bytes:f+{n:x}", "bytes", "load", "f", n, "a", "b", proved, 1) for n in (0, 4)]
+    skips = [Skip("bytes", "load", "f", 8, "reason")]
+    done = pickle.loads(pickle.dumps(Done(function, [*edits], [*skips]).packed()))
+    assert done.count == 2
+    done.packed().take_back(edits[:1], "gone")
+    assert done.edits == edits[1:] and done.count == 1
+    assert done.skips == [*skips, Skip("bytes", "load", "f", 0, "gone")]
 
 
 def test_what_one_prover_decided_another_need_not() -> None:
