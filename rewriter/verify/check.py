@@ -144,6 +144,7 @@ def verify(
     listing = listed(view, program.target, like or program.listing)
     read = prefixed.read(program.listing, listing, program.target)
     check = _Check(program, view, read, prover, substituted, lines, only, set(followed), cpu)
+    del listing, read  # the check reads other texts from it
     check.run(changed, progress, jobs)
     return Verdict(
         findings=tuple(check.findings),
@@ -202,11 +203,6 @@ class _Check:
     replaced: dict[Function, Replaced] = field(default_factory=dict)
     tried: dict[int, Evidence] = field(default_factory=dict)
 
-    @property
-    def listing(self) -> Listing:
-        """The new text, with a place for each of the old one's."""
-        return self.read.listing
-
     def run(
         self,
         changed: Offsets,
@@ -225,20 +221,25 @@ class _Check:
         self.owned = self.substituted.scattered.owned(self.replaced.values())
         accesses = self.substituted.scattered.accesses(self.replaced.values())
         self.entries = FixupTables(self.program, self.new, accesses)
-        self.findings += self.entries.problems(self.listing)
+        listing = self.read.listing
+        self.findings += self.entries.problems(listing)
         functions = list(dict.fromkeys([*functions, *self.entries.functions()]))
         self.findings += self.lines.elsewhere(functions)
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         left = [function for function in functions if function not in self.replaced]
         frames = self.substituted.frames
-        self.flushes = flushes.read(self.program, self.listing, frames, left, self.prover, self.cpu)
+        self.flushes = flushes.read(self.program, listing, frames, left, self.prover, self.cpu)
         listing = self.flushes.listing
         self.versions = lines.read(self.program, listing, frames, left, self.prover)
         read = self.versions.listing
         ways = self.ranges.ways
         self.detours = reading.read(self.program, read, frames, ways, left, self.prover)
         listing = self.detours.listing
+        # Nobody asks for the texts on the way any more.
+        self.read = replace(self.read, listing=listing)
+        self.flushes = replace(self.flushes, listing=listing)
+        self.versions = replace(self.versions, listing=listing)
         self.kinds = Kinds(target, self.program.held_addresses, self.program.keeps_nop)
         self.opposites = Opposites(target, self.prover)
         self.shown: Shown = {}
