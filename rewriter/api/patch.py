@@ -9,6 +9,7 @@ from rewriter.api.choose import Chosen, Wanted
 from rewriter.api.files import Loaded
 from rewriter.api.progress import Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.run.garbage import trim
 from rewriter.core.run.ledger import Ledger, spending
 from rewriter.elf import compressed, manifest, note
 from rewriter.elf.headers import printable
@@ -84,6 +85,7 @@ def patch(
     if kept := _kept(loaded.image, tuned, wanted.min_gain):
         return Patched(loaded, replace(report, kept=kept), tuned)
     with spending("note"):
+        trim()  # of what was known of the program
         record = _record(loaded.image, tuned, chosen, wanted)
     if record is not None and loaded.opened is not None:
         record = replace(record, wrapping=compressed.wrapping_of(loaded.opened))

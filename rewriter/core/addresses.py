@@ -48,6 +48,8 @@ def sides(ranges: Sequence[tuple[int, int]]) -> Sides:
 def compact(values: NDArray[Any]) -> Sequence[int]:
     """Python's integers for each of some values as they are asked for: a list would hold them all,
     and NumPy is slow to look up one."""
+    if values.dtype.kind == "u":
+        return array("Q", values.astype(np.uint64, copy=False).tobytes())
     return array("q", values.astype(np.int64, copy=False).tobytes())
 
 

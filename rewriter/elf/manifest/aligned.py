@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import compact
 from rewriter.core.target.code_form import Numbers, Values
 
 WAITING = 64
@@ -90,10 +91,10 @@ class _Aligner:
 
     def __init__(self, old: Values, new: Values, home: Sequence[int]) -> None:
         self.old, self.new, self.home = old, new, home
-        self.olds, self.news = old.tolist(), new.tolist()
-        self.grams = _grams(old).tolist()
+        self.olds, self.news, self.grams = compact(old), compact(new), compact(_grams(old))
         numbered = _grams(new) << np.uint64(_PLACE) | np.arange(len(new)).astype(np.uint64)
-        self.places = np.sort(numbered).tolist()
+        numbered.sort()
+        self.places = compact(numbered)
 
     def script(self) -> tuple[Script, Numbers]:
         equals: list[int] = []

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import compact
 from rewriter.core.differing import offsets
 from rewriter.core.errors import BadInput
 from rewriter.core.target.code_form import COLUMNS, NOWHERE, CodeForm, Items, Numbers
@@ -143,7 +144,7 @@ def _tell_code(
 ) -> None:
     places = _units(spans, form.unit)
     before, after = form.items(old, places), form.items(new, places)
-    home = np.searchsorted(after.places, before.places).tolist()
+    home = compact(np.searchsorted(after.places, before.places))
     script, partner = align(before.values, after.values, home)
     columns[EQUAL], columns[GAPS] = packed(script.equal), packed(script.gaps)
     columns[NAMED] = packed(script.named)
