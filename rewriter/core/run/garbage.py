@@ -13,13 +13,17 @@ only a collection finds, and each one looks at all that was kept since the last.
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Collections are seldom as long as this lasts."""
-    usual = gc.get_threshold()
+    """Collections are seldom as long as this lasts, and look at nothing that was there before."""
+    usual, inner = gc.get_threshold(), gc.get_freeze_count()
     gc.set_threshold(_YOUNG, *usual[1:])
+    if not inner:
+        gc.freeze()
     try:
         yield
     finally:
         gc.set_threshold(*usual)
+        if not inner:
+            gc.unfreeze()
 
 
 def give_back() -> None:

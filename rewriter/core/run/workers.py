@@ -107,18 +107,13 @@ def each(
     largest `size`, so that none is left with a large item at the end.  An exception of a task is
     raised here, as WorkerFailed if it cannot be sent; WorkerLost if a process is killed.
     """
-    give_back()  # small objects do not fill the holes of large arrays, and copies would have them
-    # What there is now stays: a collection would look at all of it, and in a copy double it.
-    gc.freeze()
-    try:
-        with seldom_collected():
-            yield from (
-                _here(task, items)
-                if jobs == 1
-                else _in_order(task, tuple(items), jobs, learning, size)
-            )
-    finally:
-        gc.unfreeze()
+    with seldom_collected():
+        give_back()  # small objects do not fill the holes of large arrays, nor do copies have them
+        # What there is now stays: a collection would look at all of it, and in a copy double it.
+        gc.freeze()
+        yield from (
+            _here(task, items) if jobs == 1 else _in_order(task, tuple(items), jobs, learning, size)
+        )
 
 
 def _here(task: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
