@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -52,8 +53,8 @@ PLAIN = Evidence(Grade.PROVED)
 Shown: TypeAlias = dict[tuple[object, ...], Compared]
 """How segments were shown equal, by all that it depends on, which is said by `Pairs._terms_of`."""
 
-_SHOWN = 1 << 12
-"""Comparisons that are remembered: each takes two kilobytes."""
+_SHOWN = 1 << 14
+"""Comparisons that are remembered."""
 
 _MUCH = 0.8
 """Of two segments, where it is not much less to compare the parts in which they differ."""
@@ -62,6 +63,14 @@ _MUCH = 0.8
 def plainly(old: Segment, new: Segment) -> Compared:
     """What is said of segments that are plainly the same."""
     return PLAIN, list(zip(old.fixups.values(), new.fixups.values(), strict=True))
+
+
+def _short(numbers: Sequence[int]) -> object:
+    """Numbers to compare with others, as bytes where none has more than 64 bits."""
+    try:
+        return array("Q", numbers).tobytes()
+    except OverflowError:
+        return tuple(numbers)
 
 
 @dataclass
@@ -170,7 +179,7 @@ class Pairs:
         live = (self._live_after(old, slot) for slot in old.exits)
         return (
             pair if pair.link is not None else None,
-            *(tuple(segment.placeless) for segment in (old, new)),
+            *(_short(segment.placeless) for segment in (old, new)),
             *(old.exits, new.exits, old.flows, old.behind),
             *live,
         )
