@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from passes.lib.fetch_slots import Wish, cheapest
 from passes.lib.steps import Change, OwnPass, Steps
@@ -27,6 +27,10 @@ LONGEST_LOOP = 128
 _NOP = 2
 """What a nop costs where control passes, in slots of a fetch block: its own, and what executing it
 takes besides."""
+
+_DEARER = (2, 4, 8, 16, None)
+"""So many times as much nops cost where control passes, where less room or time is left for them;
+at last there are none."""
 
 _HIDDEN = 2
 """Cycles before a call that other work hides: for no more of them nops are executed."""
@@ -285,7 +289,7 @@ class Align(OwnPass):
         Between instructions that stay, each part has as many as fit there.
         """
         found, every = set[tuple[int, ...]](), [_Arranged(code, gaps) for gaps in _gaps(code, cpu)]
-        for first in range(_LEVELS):
+        for first in range(max(len(one.gaps.levels) for one in every)):
             for one in every:
                 places = one.places(first)
                 if places is not None and places not in found:
@@ -293,7 +297,12 @@ class Align(OwnPass):
                     yield _layout(code, places, one.gaps.boundary)
 
 
-_LEVELS = 3
+class _Level(NamedTuple):
+    """Addresses that are wanted at good places; nops that are executed cost so many times as much
+    as else, or there are none where that is None."""
+
+    wanted: Collection[int]
+    dearer: int | None = 1
 
 
 class _Gaps(Protocol):
@@ -305,11 +314,13 @@ class _Gaps(Protocol):
         ...
 
     @property
-    def levels(self) -> tuple[Collection[int], ...]:
-        """Addresses that are wanted at good places: `_LEVELS` sets, each of fewer."""
+    def levels(self) -> tuple[_Level, ...]:
+        """What is wanted, each of them with fewer nops."""
         ...
 
-    def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
+    def placed(
+        self, part: _Part, heads: Mapping[int, set[int]], dearer: int | None
+    ) -> list[int] | None:
         """Where a part's instructions stand, by what is wanted of its `heads`, which ascend and
         may move; None without room."""
         ...
@@ -341,17 +352,26 @@ class _ToBlocks:
         return self.cpu.fetch_block.value
 
     @cached_property
-    def levels(self) -> tuple[Collection[int], ...]:
-        """All that branches lead to, calls and second transfers; loops and calls; nothing."""
+    def levels(self) -> tuple[_Level, ...]:
+        """All that branches lead to, calls and second transfers; loops and calls; all with fewer
+        nops where control passes, and with none; nothing."""
         code = self.code
         calls = {address for address, insn in code.items if insn.op.flow.calls}
         seconds = {code.places[number] for number in self._seconds}
-        return {*code.targets, *code.loops, *calls, *seconds}, {*code.loops, *calls}, ()
+        every = {*code.targets, *code.loops, *calls, *seconds}
+        fewer = (_Level(every, dearer) for dearer in _DEARER)
+        return _Level(every), _Level({*code.loops, *calls}), *fewer, _Level(())
 
-    def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
+    def placed(
+        self, part: _Part, heads: Mapping[int, set[int]], dearer: int | None
+    ) -> list[int] | None:
         """Where a part's instructions stand, with the nops that cost least."""
         size = self.code.size
-        wishes = [wish for n, wanted in heads.items() for wish in self._wishes(n, wanted)]
+        wishes = [
+            wish._replace(nop=wish.nop and (None if dearer is None else dearer * wish.nop))
+            for n, wanted in heads.items()
+            for wish in self._wishes(n, wanted)
+        ]
         slot, room = part.start % self.boundary // size, (part.limit - part.start) // size
         nops = cheapest(wishes, part.numbers, slot, room)
         if nops is None:
@@ -431,11 +451,14 @@ class _ToSectors:
         return self.placing.boundary.value
 
     @cached_property
-    def levels(self) -> tuple[Collection[int], ...]:
+    def levels(self) -> tuple[_Level, ...]:
         """All that branches lead to, heads of loops, nothing."""
-        return {*self.code.loops, *self.code.targets}, self.code.loops, ()
+        code = self.code
+        return _Level({*code.loops, *code.targets}), _Level(code.loops), _Level(())
 
-    def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
+    def placed(
+        self, part: _Part, heads: Mapping[int, set[int]], dearer: int | None
+    ) -> list[int] | None:
         """Where a part's instructions stand, each head as soon as it may."""
         code, at, new, spare = self.code, part.start, list[int](), 0
         size, first = code.size, part.numbers.start
@@ -549,7 +572,7 @@ class _Arranged:
         if none does."""
         new = list[int]()
         for number in range(len(self._parts)):
-            tried = (self._at(number, level) for level in range(first, _LEVELS))
+            tried = (self._at(number, level) for level in range(first, len(self.gaps.levels)))
             places = next((one for one in tried if one is not None), None)
             if places is None:
                 return None
@@ -558,12 +581,19 @@ class _Arranged:
 
     def _at(self, number: int, level: int) -> list[int] | None:
         """A part with what is wanted at a level, or at a later one where that is the same."""
-        heads = self._heads[level][number]
-        while level + 1 < _LEVELS and self._heads[level + 1][number] == heads:
+        heads, wanted = self._heads[level][number], self.gaps.levels
+        while level + 1 < len(wanted) and self._is_same(number, level):
             level += 1
         if (number, level) not in self._placed:
-            self._placed[number, level] = self.gaps.placed(self._parts[number], heads)
+            dearer = wanted[level].dearer
+            self._placed[number, level] = self.gaps.placed(self._parts[number], heads, dearer)
         return self._placed[number, level]
+
+    def _is_same(self, number: int, level: int) -> bool:
+        """Whether a part is the same at the next level."""
+        levels, heads = self.gaps.levels, self._heads
+        is_as_dear = levels[level].dearer == levels[level + 1].dearer
+        return is_as_dear and heads[level][number] == heads[level + 1][number]
 
     @cached_property
     def _parts(self) -> list[_Part]:
@@ -572,7 +602,7 @@ class _Arranged:
     @cached_property
     def _heads(self) -> list[list[dict[int, set[int]]]]:
         """Of each level, by part, the heads in it that may move."""
-        return [list(self._by_part(wanted)) for wanted in self.gaps.levels]
+        return [list(self._by_part(level.wanted)) for level in self.gaps.levels]
 
     def _by_part(self, wanted: Collection[int]) -> Iterator[dict[int, set[int]]]:
         heads, staying = self.code.heads(wanted), self.code.staying

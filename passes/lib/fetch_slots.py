@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 _SCARCITIES = (0, 1, 2, 4, 16, 256)
 """What a slot of room costs, where there is less of it than all wishes together need."""
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(NamedTuple):
     """What it costs where an instruction stands, in slots of a fetch block that are lost.
 
     `costs` has a cost for each slot of a block; `nop` is that of a nop right before the

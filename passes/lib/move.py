@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -18,6 +18,7 @@ from passes.lib.insert import Slots
 from passes.lib.judged import Judge
 from passes.lib.nops import Added, Nops
 from passes.ordering.arranged import Order, leading
+from passes.ordering.fetched import fetched
 from passes.ordering.sequences import run_starts, starts_of_runs
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
@@ -34,6 +35,8 @@ from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.rewritten import rewritten
 from rewriter.identify.profiles import Direction
 from rewriter.timing.described import NotDescribed
+from rewriter.timing.engine import Engine
+from rewriter.timing.engines import engine_of
 from rewriter.verify.walk.links.over_the_end import Reading
 
 
@@ -118,6 +121,9 @@ def move(
     return moving.moved(code, layout, _Places(layout, function))
 
 
+_NOP_MORE = 4
+"""Cycles that a nop must save which is executed beyond those that jumps save."""
+
 _TRIES = 4
 """So often loops that a layout spoils are held, and the rest is laid out again."""
 
@@ -168,11 +174,11 @@ class _Moving:
         for one in orders(self.code, labels, pads, joined, inverting):
             changed, code = {*self.changed, *one.inverted}, one.code
             most = self._executed_now + max(-one.jumped, 0)
-            for layout in self.align.layouts(code, self.cpu):
+            for layout in self._layouts(code, most):
                 if _torn(program, layout):
                     reason = "nops would come between load-locked and store-conditional"
                     continue
-                if code.executed(layout) > most:
+                if self._engine is None and code.executed(layout) > most:
                     reason = "nops would be executed in a better order of blocks"
                     continue  # what jumps save would go to nops
                 try:
@@ -183,6 +189,30 @@ class _Moving:
                     continue
                 return reason if moved is None else replace(moved, order=one.told)
         return reason
+
+    def _layouts(self, code: Code, most: int) -> Iterable[Layout]:
+        """The layouts of an order, the best first.
+
+        Where fetch blocks are known that is the one whose fetching takes least, with a slot for
+        each nop that is executed, and `_NOP_MORE` cycles for each beyond so many.
+        """
+        layouts, engine = self.align.layouts(code, self.cpu), self._engine
+        if engine is None:
+            return layouts
+        block = self.cpu.fetch_block.value
+
+        def cost(layout: Layout) -> int:
+            nops = code.executed(layout)
+            cycles = fetched(code, layout, block, engine) + _NOP_MORE * max(nops - most, 0)
+            return nops + cycles * (block // code.size)
+
+        return sorted(layouts, key=cost)
+
+    @cached_property
+    def _engine(self) -> Engine | None:
+        """The model of the CPU, where code is placed by its fetch blocks."""
+        cpu = self.cpu
+        return engine_of(cpu) if cpu.placing is None and cpu.pipeline is not None else None
 
     @cached_property
     def _executed_now(self) -> int:

@@ -95,6 +95,13 @@ class Counted:
         """By what comes to the instruction before it, without what leaves there."""
         return self._scaled(self._falls[number])
 
+    def come(self, number: int) -> tuple[int, int]:
+        """How often control comes to an instruction by a transfer, and from the one before it.
+
+        As it was counted, not of a measure with others.
+        """
+        return self._arrivals[number], self._falls[number]
+
     def leaving(self, number: int) -> tuple[int, int]:
         """How often control leaves an instruction by a transfer, and how often it goes on behind.
 
