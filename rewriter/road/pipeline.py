@@ -292,7 +292,7 @@ class _Sequential:
         waiting = frozenset(later)
         if self.routines is not None and any(map(self._named, wanted)):
             # All processes ask for it, and what finds it takes much memory.
-            guarded(Substitute.name, work.known.calls.prepare, lambda reason: None)
+            guarded(Substitute.name, work.known.prepare, lambda reason: None)
         left = (one for one in wanted if one not in waiting and not self._settled(one))
         if self.scatter is None:
             if work.options.max_edits is None:

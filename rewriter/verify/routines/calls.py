@@ -167,7 +167,7 @@ class Calls:
     # Values across calls ------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Finds what lives across calls, before processes share the work: it takes much memory."""
+        """Finds what lives across calls."""
         _ = self._across
 
     @cached_property

@@ -141,6 +141,11 @@ class Known:
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", Calls(self.program))
 
+    def prepare(self) -> None:
+        """Finds what takes much memory to find, before processes that ask for it are copied."""
+        _ = self._vouched
+        self.calls.prepare()
+
     @cached_property
     def named(self) -> dict[int, Named]:
         """Named routines by address."""
