@@ -25,6 +25,7 @@ from rewriter.core.assumptions import RETURNS
 from rewriter.core.code.listing import FLOWS, INLINE
 from rewriter.core.code.program import BEYOND, Fixup, Function, JumpTable
 from rewriter.core.isa.instruction import AWAY, COMING_BACK, Flow, Insn
+from rewriter.core.isa.registers import register_mask
 from rewriter.core.target.cpu import Cpu, Placing
 from rewriter.core.target.idioms import Inverting
 from rewriter.core.target.protocol import CannotMove
@@ -93,16 +94,19 @@ def move(
         program.target.moved(items, function, shared, int, pads)
         return None  # nothing can slide; what must stay was said
     aside, locked = _aside(program, slots, added), _locked(program, function, items)
-    code = _code(program, function, (entries, held), items, aside, locked)
+    asking = _asking(program, items)
+    code = _code(program, function, (entries, held), items, aside, locked | asking)
     code = replace(code, branches=branches, closed=closed)
     moving = _Moving(nops, code, align, cpu, carried, slots.keys() | added.keys())
     if inverting is not None:
         loose, led = moving, _led_into(program, function, {*entries, *by_jumps})
+        stay, back = held, dict[int, Insn]()
         if locked and led <= program.islands.alone and _may_move(program, function, items):
             back = _without_islands(program, function, items)
             items = [(address, back.get(address, insn)) for address, insn in items]
-            stay = by_jumps | (others - program.islands.alone)
-            freed = _code(program, function, (entries, stay), items, aside, ())
+            stay, locked = by_jumps | (others - program.islands.alone), set()
+        if asking or not locked:
+            freed = _code(program, function, (entries, stay), items, aside, locked)
             freed = replace(freed, branches=branches, closed=closed)
             loose = replace(moving, code=freed, changed={*moving.changed, *back})
         found = "code was inserted" if added or code.aside else loose.in_order(inverting)
@@ -499,10 +503,12 @@ def _keeping_links(
     table = program.target.table
     if program.target.shared_data is not None:
         return
-    for (address, insn), (behind, _) in pairwise(items):
+    for number, ((address, insn), (behind, _)) in enumerate(pairwise(items)):
         link = table.link(insn) if insn.op.flow.links else None
         place = address + insn.size
         if link is None or not program.live_into(place) >> link & 1:
+            continue
+        if _placed_anew(program, items, number):
             continue
         if Reading(program, function, link).at(place):
             yield from (address, behind)
@@ -531,6 +537,27 @@ def _locked(program: Program, function: Function, items: Sequence[tuple[int, Ins
     locked = [(at, insn) for at, insn in items if at in program.locked_addresses]
     targets = {insn.target(address) for address, insn in locked}
     return {at for at, _ in locked} | {t for t in targets if t is not None and t in function}
+
+
+def _asking(program: Program, items: Sequence[tuple[int, Insn]]) -> set[int]:
+    """What asks where it stands, where that may be another place: it moves where blocks do."""
+    here = (n for n, (_, insn) in enumerate(items) if insn.op.flow is Flow.HERE)
+    return {items[n][0] for n in here if _placed_anew(program, items, n)}
+
+
+def _placed_anew(program: Program, items: Sequence[tuple[int, Insn]], number: int) -> bool:
+    """Whether all that is made of the address behind an instruction follows another place."""
+    table, listing, graph = program.target.table, program.listing, program.graph
+    taken, link = program.target.placed_anew(items, number), table.link(items[number][1])
+    if taken is None or link is None:
+        return False
+    block, mask = graph.block_holding(taken), register_mask((link,))
+    for insn in listing.insns_at(listing.index(taken) + 1, int(graph.last[block])):
+        if insn is None or table.uses(insn) & mask:
+            return False
+        if table.defs(insn) & mask:
+            return True
+    return not program.live.out_of(block) & mask
 
 
 def _may_move(program: Program, function: Function, items: Sequence[tuple[int, Insn]]) -> bool:

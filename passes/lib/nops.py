@@ -36,6 +36,7 @@ class Nops:
             ends = ends[~graph.reached[np.searchsorted(graph.first, ends, side="right") - 1]]
         idle = idle.copy()
         idle[ends] = True
+        idle[program.padding_jumps] = True
         self._kept = ~idle & (rows != UNKNOWN)
         self._inline = compact(np.flatnonzero(rows == INLINE))
         positions = np.flatnonzero(idle)

@@ -179,6 +179,35 @@ class Program:
         return nops(self.listing, target.is_nop, self.keeps_nop, self.held_addresses, usual)
 
     @cached_property
+    def padding_jumps(self) -> NDArray[np.int64]:
+        """The positions of jumps over nops alone to which control does not come.
+
+        Assemblers fill the room before what is aligned with nops, and lead over many of them: no
+        more than the boundary needs that stands behind them.
+        """
+        listing, graph, table = self.listing, self.graph, self.listing.table
+        jumps = np.flatnonzero(listing.flows == FLOW_CODE[Flow.JUMP])
+        jumps = jumps[~graph.reached[np.searchsorted(graph.first, jumps, side="right") - 1]]
+        targets = listing.targets[jumps]
+        filled = (targets & -targets) > targets - listing.addresses[jumps]
+        jumps, targets = jumps[filled], targets[filled]
+        behind = np.searchsorted(listing.addresses, targets)
+        passed = np.concatenate(([0], np.cumsum(self.nops)))
+        over = behind - jumps - 1
+        jumps = jumps[(over > 0) & (passed[behind] - passed[jumps + 1] == over)]
+        held = self.held_addresses
+        insns = ((at, listing.insn(at)) for at in jumps.tolist())
+        alone = [at for at, insn in insns if insn is not None and not table.defs(insn)]
+        places = listing.addresses[alone].tolist()
+        free = [at for at, place in zip(alone, places, strict=True) if place not in held]
+        return np.array(free, dtype=np.int64)
+
+    @cached_property
+    def padding_addresses(self) -> frozenset[int]:
+        """Their addresses."""
+        return frozenset(self.listing.addresses[self.padding_jumps].tolist())
+
+    @cached_property
     def group_ends(self) -> NDArray[np.bool_]:
         """The positions of what does nothing but end a group, and may go like nops."""
         listing, target = self.listing, self.target

@@ -253,6 +253,10 @@ class Alpha:
         """There are no such groups."""
         return False
 
+    def placed_anew(self, items: Sequence[tuple[int, Insn]], number: int) -> int | None:
+        """gp alone is made of that."""
+        return None
+
     def stays(self, insn: Insn) -> bool:
         """Data goes where the instruction before it goes."""
         return False

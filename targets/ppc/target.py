@@ -304,8 +304,14 @@ class Ppc:
         place: Callable[[int], int],
         pads: Collection[int] = (),
     ) -> list[Insn]:
-        """Branches follow."""
-        return moving.moved(items, function, place)
+        """Branches follow, and what is added to where code stands."""
+        return moving.moved(items, function, place, self.table)
+
+    def placed_anew(self, items: Sequence[tuple[int, Insn]], number: int) -> int | None:
+        """Where a number is added to what `bcl 20,31,.+4` leaves."""
+        is_asked = items[number][1].op.flow is Flow.HERE
+        found = moving.added(items, number, self.table) if is_asked else None
+        return None if found is None else items[found[0]][0]
 
     def nops(self, size: int) -> list[Insn]:
         """Nops."""

@@ -644,6 +644,11 @@ class Sequential(Target, Protocol):
         """Whether an instruction does nothing but end a group of those dispatched together."""
         ...
 
+    def placed_anew(self, items: Sequence[tuple[int, Insn]], number: int) -> int | None:
+        """Where the address behind an instruction, by number, is taken from its register, if that
+        is once and `moved` makes what it makes from another one; beside what functions share."""
+        ...
+
     def stays(self, insn: Insn) -> bool:
         """Whether what stands in text must stay where it is, though nothing outside says so."""
         ...

@@ -143,7 +143,7 @@ class Walk:
         old, new, graph = self.old_code, self.new_code, self.program.graph
         words = enumerate(zip(old.words, new.words, strict=True))
         changed = (at for at, (word, other) in words if word != other and old.rows[at] >= 0)
-        places = (old.addresses[at] for at in changed if not old.kinds[at] & NOP)
+        places = (old.addresses[at] for at in changed if not self._is_idle(at))
         blocks = {old.block_holding(at) for at in places if at not in self.visited}
         starts = graph.first[sorted(block for block in blocks if not graph.reached[block])]
         found: list[int] = self.program.listing.addresses[starts].tolist()
@@ -492,7 +492,7 @@ class Walk:
         for at in [at for at, (word, other) in enumerate(words) if word != other]:
             address, problem = new.addresses[at], ""
             seen = address in self.visited
-            given_up = address in self.covered or old.kinds[at] & NOP
+            given_up = address in self.covered or self._is_idle(at)
             if old.rows[at] == new.rows[at] == INLINE and self._is_of_table(address):
                 problem = ""  # an entry, by which the walk went on
             elif new.rows[at] < 0:
@@ -505,6 +505,12 @@ class Walk:
                 problem = "" if new.words[at] in self._nops and given_up else "unreachable change"
             if problem:
                 self.findings.append(f"{self.function.name}: {problem} at {address:#x}")
+
+    def _is_idle(self, at: int) -> bool:
+        """Whether what was at a position is a nop, or leads over nops and control is not seen to
+        come there."""
+        old = self.old_code
+        return bool(old.kinds[at] & NOP) or old.addresses[at] in self.program.padding_addresses
 
     def _may_go(self, address: int) -> bool:
         """Whether what is between load-locked and store-conditional was found elsewhere."""

@@ -156,6 +156,10 @@ class Toy:
         """There are no such groups."""
         return False
 
+    def placed_anew(self, items: Sequence[tuple[int, Insn]], number: int) -> int | None:
+        """No code asks where it stands."""
+        return None
+
     def stays(self, insn: Insn) -> bool:
         """Data goes where the instruction before it goes."""
         return False
