@@ -104,8 +104,9 @@ def end(status: int) -> None:
     """
     atexit._run_exitfuncs()
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # it was closed from the start
+                stream.flush()
     except (OSError, ValueError):
         return
     os._exit(status)
