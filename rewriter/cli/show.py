@@ -31,7 +31,9 @@ def result(report: Reported, view: View) -> None:
         raise OutOfResources("standard output is closed")
     with printing():
         if view.json:
-            click.echo(json.dumps(report.as_json(), indent=2))
+            # Piece by piece: the whole of a kernel's edits would take hundreds of megabytes.
+            sys.stdout.writelines(json.JSONEncoder(indent=2).iterencode(report.as_json()))
+            sys.stdout.write("\n")
         elif sys.stdout.isatty():
             from rewriter.report.tables import render
 
