@@ -47,6 +47,9 @@ The hardest claims that are proved take 1.4 million (an Alpha kernel, Linux 6.1)
 _EASY = 10
 """The part of the effort with which claims are asked together first."""
 
+_TOGETHER = 64
+"""Claims that are asked in one context."""
+
 _LANES = (1024, 4096)
 """Assignments that are tried, many and then more: most claims that do not hold fail the many."""
 
@@ -75,6 +78,7 @@ class Prover:
     _witnesses: dict[tuple[Term, ...], Witness | None] = field(default_factory=dict)
     _said_of: dict[bytes, Said | None] = field(default_factory=dict)
     _common: z3.Context | None = None
+    _asked_together: int = 0
 
     @classmethod
     def of(cls, target: Sequential) -> Prover:
@@ -186,8 +190,9 @@ class Prover:
         """
         import z3
 
-        if self._common is None:
-            self._common = z3.Context()
+        if self._asked_together % _TOGETHER == 0:
+            self._common = z3.Context()  # what one holds grows
+        self._asked_together += 1
         grade = self._said_in(self._common, EFFORT // _EASY, pattern)
         return self._said_in(None, EFFORT, pattern) if grade is Grade.TIMEOUT else grade
 
