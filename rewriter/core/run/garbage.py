@@ -5,24 +5,33 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import ClassVar
 
 _YOUNG = 200_000
 """Objects between two collections: dozens of functions make as many.  Few of these are garbage that
 only a collection finds, and each one looks at all that was kept since the last."""
 
 
+class _Entered:
+    """How often it is entered and not left yet: what is frozen would have to be counted."""
+
+    depth: ClassVar[int] = 0
+
+
 @contextmanager
 def seldom_collected() -> Iterator[None]:
     """Collections are seldom as long as this lasts, and look at nothing that was there before."""
-    usual, inner = gc.get_threshold(), gc.get_freeze_count()
+    usual = gc.get_threshold()
     gc.set_threshold(_YOUNG, *usual[1:])
-    if not inner:
+    if not _Entered.depth:
         gc.freeze()
+    _Entered.depth += 1
     try:
         yield
     finally:
         gc.set_threshold(*usual)
-        if not inner:
+        _Entered.depth -= 1
+        if not _Entered.depth:
             gc.unfreeze()
 
 
