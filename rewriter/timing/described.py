@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.cpu import Cpu, Sched, Traits
+from rewriter.core.target.cpu import Cpu, Pipeline, Sched, Traits
 
 CONTROL = frozenset(Flow) - {Flow.NEXT, Flow.TRAP, Flow.STOP}
 
@@ -25,3 +27,21 @@ def sched_of(cpu: Cpu, traits: Traits) -> Sched:
     if traits.sched not in classes:
         raise NotDescribed(f"{cpu.name} does not describe class {traits.sched}")
     return classes[traits.sched]
+
+
+class Bypasses:
+    """The latencies of a pipeline that are not a producer's usual ones; what was asked is kept."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._all = pipeline.bypasses
+        self._known: dict[tuple[str, str], Mapping[str, int]] = {}
+
+    def to(self, consumer: str, role: str) -> Mapping[str, int]:
+        """By class of producers, the latency to an operand of a class."""
+        if (consumer, role) not in self._known:
+            found: dict[str, int] = {}
+            for bypass in self._all:
+                if consumer in bypass.consumers and bypass.operand in ("", role):
+                    found.update(dict.fromkeys(bypass.producers, bypass.latency.value))
+            self._known[consumer, role] = found
+        return self._known[consumer, role]

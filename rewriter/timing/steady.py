@@ -16,7 +16,7 @@ from typing import Protocol
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import REMEMBERED, Table
 from rewriter.core.target.cpu import Cpu, InOrder, Pipeline, Sched, Traits
-from rewriter.timing.described import CONTROL, sched_of, traits_of
+from rewriter.timing.described import CONTROL, Bypasses, sched_of, traits_of
 from rewriter.timing.steady_node import Node, Placed
 
 Times = tuple[int, int]
@@ -86,13 +86,12 @@ class Steady(metaclass=ABCMeta):
     """
 
     def __init__(self, cpu: Cpu, pipeline: Pipeline, table: Table) -> None:
-        self.cpu, self.table, self._described = cpu, table, pipeline
+        self.cpu, self.table, self._bypasses = cpu, table, Bypasses(pipeline)
         self.slotted: Slotted | None = None
         self.in_order: InOrder | None = None
         self.block = cpu.fetch_block.value
         self._nodes: dict[tuple[Insn, str], Node] = {}
         self._alike: dict[tuple[Traits, bool, bool, str], Node] = {}  # but for numbers
-        self._specials: dict[tuple[str, str], Mapping[str, int]] = {}
         self._made = 0
 
     @abstractmethod
@@ -158,7 +157,7 @@ class Steady(metaclass=ABCMeta):
     def _node(self, traits: Traits, loads: bool, stores: bool, half: str) -> Node:
         sched = sched_of(self.cpu, traits)
         reads = [
-            (register, self._special(traits.sched, role), role in sched.late)
+            (register, self._bypasses.to(traits.sched, role), role in sched.late)
             for register, role in zip(traits.reads, traits.roles, strict=True)
         ]
         self._made += 1
@@ -194,16 +193,3 @@ class Steady(metaclass=ABCMeta):
     def _floating(self, pipes: tuple[str, ...]) -> bool:
         """Whether instructions for these pipes wait in the floating-point queue."""
         return False
-
-    def _special(self, name: str, role: str) -> Mapping[str, int]:
-        """Latencies to an operand of a class from producers where it is not their usual one."""
-        if (name, role) not in self._specials:
-            self._specials[name, role] = self._bypassed(name, role)
-        return self._specials[name, role]
-
-    def _bypassed(self, name: str, role: str) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        for bypass in self._described.bypasses:
-            if name in bypass.consumers and bypass.operand in ("", role):
-                found.update(dict.fromkeys(bypass.producers, bypass.latency.value))
-        return found

@@ -203,6 +203,12 @@ def test_a_folder_goes_when_it_is_left() -> None:
     assert not folder.exists()
 
 
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """What a process of its own says that runs some lines."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
 def test_a_process_that_is_done_says_all_and_takes_nothing_apart() -> None:
     code = (
         "import atexit\n"
@@ -215,9 +221,7 @@ def test_a_process_that_is_done_says_all_and_takes_nothing_apart() -> None:
         "interrupts.end(3)\n"
         "print('came back')\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run(code)
     assert done.returncode == 3
     assert done.stdout == f"{'x' * 100_000}\nregistered\n"
 
@@ -231,7 +235,5 @@ def test_a_process_that_cannot_say_all_comes_back() -> None:
         "interrupts.end(0)\n"
         "print('came back', file=sys.stderr)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run(code)
     assert "came back" in done.stderr

@@ -9,7 +9,7 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import REMEMBERED
 from rewriter.core.target.cpu import Cpu, Traits
 from rewriter.core.target.dispatched_cpu import Dispatched
-from rewriter.timing.described import CONTROL, sched_of, traits_of
+from rewriter.timing.described import CONTROL, Bypasses, sched_of, traits_of
 
 Ports = tuple[tuple[str, ...], ...]
 """Alternatives, each of pipes that are all taken."""
@@ -60,7 +60,7 @@ class Items:
         self._cpu, self._pipeline = cpu, pipeline
         self._known: dict[Insn, Item] = {}
         self._alike: dict[Traits, Item] = {}  # many instructions differ in a number alone
-        self._specials: dict[tuple[str, str], Mapping[str, int]] = {}
+        self._bypasses = Bypasses(pipeline)
 
     def of(self, insn: Insn) -> Item:
         """The item of an instruction."""
@@ -84,7 +84,7 @@ class Items:
         name = traits.sched
         takes = grouping.takes.get(name)
         reads = [
-            (register, self._special(name, role), role in sched.late)
+            (register, self._bypasses.to(name, role), role in sched.late)
             for register, role in zip(traits.reads, traits.roles, strict=True)
         ]
         roles = traits.results or ("",) * len(traits.writes)
@@ -112,16 +112,3 @@ class Items:
             control=traits.flow in CONTROL,
             waiting=name in self._pipeline.waiting,
         )
-
-    def _special(self, name: str, role: str) -> Mapping[str, int]:
-        """Latencies to an operand of a class from producers where it is not their usual one."""
-        if (name, role) not in self._specials:
-            self._specials[name, role] = self._bypassed(name, role)
-        return self._specials[name, role]
-
-    def _bypassed(self, name: str, role: str) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        for bypass in self._pipeline.bypasses:
-            if name in bypass.consumers and bypass.operand in ("", role):
-                found.update(dict.fromkeys(bypass.producers, bypass.latency.value))
-        return found
