@@ -71,7 +71,7 @@ def run(name: str, cpu: str, folder: str) -> None:
         del os.environ[PURE]
         sys.meta_path.insert(0, Compiled(Path(folder)))
     import targets
-    from passes.scheduling.dependence import accesses
+    from passes.scheduling.dependence import accesses, bonding
     from rewriter.analysis.program import analyse
     from rewriter.core.code import dataflow
     from rewriter.elf.image import load
@@ -84,13 +84,17 @@ def run(name: str, cpu: str, folder: str) -> None:
     program = analyse(image, target.sequential)
     steady = engine_of(target.cpus[cpu]).steady(target.table)
     blocks = [b for f in program.functions for b in program.superblocks(f) if 3 < len(b.insns) < 65]
+    bonds = bonding(target.sequential)
     placed = [
-        list(zip(b.addresses(), b.insns, accesses(b.insns, target.sequential), strict=True))
+        list(zip(b.addresses(), b.insns, accesses(map(bonds, b.insns)), strict=True))
         for b in blocks
     ]
 
     def timed() -> int:
-        return sum(max(issue for issue, _ in steady.once(code) or [(0, 0)]) for code in placed)
+        lines = [line for code in placed if (line := steady.line(code)) is not None]
+        orders = [range(len(code)) for code in placed]
+        times = [line.times(order) for line, order in zip(lines, orders, strict=True)]
+        return sum(max(issue for issue, _ in one) for one in times)
 
     def terms() -> int:
         found = 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from passes.lib.insert import Declined
 from passes.lib.steps import Change, OwnPass, Steps
-from passes.scheduling.dependence import accesses, bonds
+from passes.scheduling.dependence import Bonds, accesses, bonding
 from passes.scheduling.incumbent import best
 from passes.scheduling.list_scheduler import Pass
 from passes.scheduling.shown import Shown
@@ -60,7 +60,7 @@ class Reordered:
 
 @dataclass(frozen=True)
 class _Part:
-    """Items of a superblock, which is as it was in the original.
+    """Items of a superblock, which is as it was in the original; each has its `bonds`.
 
     `held` tells the addresses that must keep what is there, and those that nothing passes; `nop`
     is what stands where nothing else does.
@@ -68,21 +68,31 @@ class _Part:
 
     original: Superblock
     items: Sequence[Item]
+    bonds: Sequence[Bonds]
     held: Callable[[], tuple[Collection[int], Sequence[int]]]
     nop: Insn
 
-    @cached_property
+    @property
+    def _places(self) -> range:
+        size = self.nop.size
+        return range(self.items[0][1], self.items[-1][1] + size, size)
+
+    @property
     def incumbent(self) -> Superblock:
         """The part as it stands now, with the nops in it."""
-        size, there = self.nop.size, {now: insn for _, now, insn in self.items}
-        places = range(self.items[0][1], self.items[-1][1] + size, size)
+        there = {now: insn for _, now, insn in self.items}
         exits = {
             now: self.original.exits[was]
             for was, now, insn in self.items
             if was in self.original.exits and insn.op.flow is Flow.BRANCH
         }
-        slots = tuple(Slot(at, there.get(at, self.nop), False) for at in places)
+        slots = tuple([Slot(at, there.get(at, self.nop), False) for at in self._places])
         return replace(self.original, slots=slots, exits=exits)
+
+    def all_bonds(self, nop: Bonds) -> Sequence[Bonds]:
+        """Those of all that stands in the part; the nops have one's."""
+        there = {now: one for (_, now, _), one in zip(self.items, self.bonds, strict=True)}
+        return [there.get(at, nop) for at in self._places]
 
     @cached_property
     def kept(self) -> Collection[int]:
@@ -160,6 +170,7 @@ class Scheduler:
         fits = (c for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline)
         own = named is not None and named.pipeline is self.cpu.pipeline
         self._model = self.cpu.name if own else next(fits).name
+        self._bonds = bonding(self.target)
         self._tied: dict[int, tuple[set[int], list[int]]] = {}
         self._shown = Shown(self.target, self.prover, self.program.is_kernel)
         held, keeps_nop = self.program.held_addresses, self.program.keeps_nop
@@ -218,7 +229,7 @@ class Scheduler:
         """The superblocks outside of loops that the model finds faster in another order."""
         frame = self.program.frames.get(function.start)
         named = frame is not None and (frame.lsda is not None or frame.cie.signal_frame)
-        if named or self.steady.stepper() is None:
+        if named or self.steady.line(()) is None:
             return
         held = [(loop.head, loop.latch) for loop in loops if self._is_whole(loop)]
         for block in self.program.superblocks(function):
@@ -247,7 +258,7 @@ class Scheduler:
         first = bisect_left(items, block.address, key=_original)
         inside = items[first : bisect_left(items, block.end, key=_original)]
         size = self.program.listing.table.size
-        known = [bonds(insn, self.target) for _, _, insn in inside]
+        known = [*map(self._bonds, [insn for _, _, insn in inside])]
         if sum([one.is_free for one in known]) < 2:
             return  # no two could change places
         if any(insn.size != size for _, _, insn in inside):
@@ -259,12 +270,14 @@ class Scheduler:
         for start in range(0, len(inside), LONGEST):
             part = inside[start : start + LONGEST]
             live = block.live if part[-1] is inside[-1] else -1
-            yield _Part(replace(block, live=live), part, held, nop)
+            tied = known[start : start + LONGEST]
+            yield _Part(replace(block, live=live), part, tied, held, nop)
 
     def _ordered(self, part: _Part) -> Reordered | None:
         """A part in a better order, if one is found; raises Different, NotDescribed."""
-        block, devices = part.incumbent, self.program.is_kernel
-        found = faster(Problem(block, part, self.target, self.steady, devices))
+        block, bonds = part.incumbent, part.all_bonds(self._bonds(part.nop))
+        devices = self.program.is_kernel
+        found = faster(Problem(block, bonds, part, self.target, self.steady, devices))
         if found is None:
             return None
         evidence = self._shown.evidence(block, found.block)
@@ -296,7 +309,7 @@ class Scheduler:
                 found.append(range(first, index))
                 first = index
             last = address
-            if address in kept or not bonds(insn, self.target).is_free:
+            if address in kept or not self._bonds(insn).is_free:
                 found.append(range(first, index))
                 first = index + 1
         return [run for run in found if len(run) > 1]
@@ -348,7 +361,7 @@ class Scheduler:
         there = {new: insn for _, new, insn in inside}
         addresses = range(first, end, size)
         insns = tuple(there.get(at, nop) for at in addresses)
-        whole = accesses(insns, self.target)
+        whole = accesses(map(self._bonds, insns))
         at = {address: number for number, address in enumerate(addresses)}
         places = tuple(tuple(at[inside[index][1]] for index in run) for run in runs)
         around = (*range(first & -block, first, size), *range(end, end + -end % block, size))

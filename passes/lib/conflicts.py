@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from passes.lib.changes import Accepted, Refused, Rewritten
 from passes.lib.insert import Setting, cycles
 from passes.lib.technique import Site
-from passes.scheduling.dependence import accesses
+from passes.scheduling.dependence import accesses, bonding
 from rewriter.core.addresses import compact
 from rewriter.core.code.listing import Listing
 from rewriter.core.isa.instruction import Flow, Insn, Op
@@ -103,7 +103,7 @@ def conflicts(slots: Sequence[Insn | None], target: Sequential, reach: int) -> I
     """Loads within `reach` instructions behind such a store, in straight code."""
     kept = [n for n, i in enumerate(slots) if i is not None and not target.is_nop(i)]
     insns = [insn for insn in slots if insn is not None and not target.is_nop(insn)]
-    places = accesses(insns, target)
+    places = accesses(map(bonding(target), insns))
     begin = 0
     for at, insn in enumerate(insns):
         if insn.op.flow not in _SEEN_THROUGH:

@@ -12,13 +12,15 @@ its mnemonic says (UNOP is written as a load): it waits for nothing, and nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, partial
 
-from rewriter.core.isa.instruction import BRANCHING, Flow, Insn
+from rewriter.core.isa.instruction import BRANCHING, Flow, Insn, Op
+from rewriter.core.isa.operands import Kind
 from rewriter.core.masks import bits
+from rewriter.core.run.kept import alike, by
 from rewriter.core.target.protocol import Sequential
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Where
@@ -98,9 +100,18 @@ class Bonds:
     step: tuple[int, int, int] | None
 
 
-@lru_cache(maxsize=1 << 13)  # the same instructions come again in most code
-def bonds(insn: Insn, target: Sequential) -> Bonds:
-    """What ties an instruction to others and to its place."""
+@cache
+def bonding(target: Sequential) -> Callable[[Insn], Bonds]:
+    """What ties an instruction to others and to its place, wherever it may branch to."""
+
+    def staying(op: Op) -> Iterable[int]:
+        operands = enumerate(op.format.operands)
+        return [number for number, operand in operands if operand.kind is not Kind.TARGET]
+
+    return alike(partial(_bonds, target), by(staying))
+
+
+def _bonds(target: Sequential, insn: Insn) -> Bonds:
     table = target.table
     effects, written = table.effects(insn.op), table.defs(insn)
     return Bonds(
@@ -137,8 +148,9 @@ def dependences(
     devices: bool = False,
 ) -> Dependences:
     """The dependences of one pass whose accesses are at `places`, or may be to devices."""
-    before, results, writer = straight(insns, places, target, steady, devices)
-    carried = _carried(insns, writer, target, steady)
+    every = [*map(bonding(target), insns)]
+    before, results, writer = straight(insns, every, places, target, steady, devices)
+    carried = _carried(insns, every, writer, steady)
     return Dependences(
         tuple(frozenset(bits(needed)) for needed in before),
         tuple(map(tuple, results)),
@@ -148,6 +160,7 @@ def dependences(
 
 def straight(
     insns: Sequence[Insn],
+    every: Sequence[Bonds],
     places: Sequence[Where | None],
     target: Sequential,
     steady: Steady,
@@ -155,16 +168,19 @@ def straight(
 ) -> tuple[list[int], list[list[Edge]], dict[int, int]]:
     """The same of straight code: `before`, as masks, `results`, and what writes each register
     last."""
-    before, results, writer = _direct(insns, places, target, steady)
+    before, results, writer = _direct(insns, every, places, target, steady)
     if devices:
-        _in_their_order(insns, before, target)
+        _in_their_order(every, before)
     return before, results, writer
 
 
 def _direct(
-    insns: Sequence[Insn], places: Sequence[Where | None], target: Sequential, steady: Steady
+    insns: Sequence[Insn],
+    every: Sequence[Bonds],
+    places: Sequence[Where | None],
+    target: Sequential,
+    steady: Steady,
 ) -> tuple[list[int], list[list[Edge]], dict[int, int]]:
-    every = [bonds(insn, target) for insn in insns]
     wide = max([target.table.cell, *[one.size for one in every]])
     before: list[int] = []
     results: list[list[Edge]] = [[] for _ in insns]
@@ -198,10 +214,9 @@ def _direct(
     return before, results, writer
 
 
-def _in_their_order(insns: Sequence[Insn], before: list[int], target: Sequential) -> None:
+def _in_their_order(every: Sequence[Bonds], before: list[int]) -> None:
     last: int | None = None
-    for number, insn in enumerate(insns):
-        one = bonds(insn, target)
+    for number, one in enumerate(every):
         if one.accesses and not one.is_nop:
             if last is not None:
                 before[number] |= 1 << last
@@ -209,28 +224,26 @@ def _in_their_order(insns: Sequence[Insn], before: list[int], target: Sequential
 
 
 def _carried(
-    insns: Sequence[Insn], writer: dict[int, int], target: Sequential, steady: Steady
+    insns: Sequence[Insn], every: Sequence[Bonds], writer: dict[int, int], steady: Steady
 ) -> list[list[Edge]]:
     found: list[list[Edge]] = [[] for _ in insns]
     written = 0
-    for number, insn in enumerate(insns):
-        one = bonds(insn, target)
+    for number, one in enumerate(every):
         if one.is_nop:
             continue
         for register in one.uses:
             if register in writer and not written >> register & 1:
-                took = steady.latency(insns[writer[register]], insn, register)
+                took = steady.latency(insns[writer[register]], insns[number], register)
                 found[writer[register]].append((number, took))
         written |= one.written
     return found
 
 
-def accesses(insns: Sequence[Insn], target: Sequential) -> tuple[Where | None, ...]:
+def accesses(every: Iterable[Bonds]) -> tuple[Where | None, ...]:
     """Where each instruction accesses memory: an unknown value, and bytes from it."""
     values: dict[int, tuple[object, int]] = {}
     found: list[Where | None] = []
-    for number, insn in enumerate(insns):
-        one = bonds(insn, target)
+    for number, one in enumerate(every):
         found.append(None if one.place is None else _place(one.place, values))
         if one.step is not None:
             result, source, distance = one.step

@@ -62,11 +62,12 @@ def _better(loop: Pass, cycles: Fraction, target: Sequential, steady: Steady) ->
 def _listed(
     loop: Pass, depends: Dependences, cycles: Fraction, least: Fraction, steady: Steady
 ) -> tuple[Order, Fraction]:
-    order = loop.same
+    order, known = loop.same, {loop.same: cycles}
     for other in orders(loop, depends, steady, cycles):
-        took = loop.cycles(other, steady)
-        if took < cycles:
-            order, cycles = other, took
+        if other not in known:
+            known[other] = loop.cycles(other, steady)
+        if known[other] < cycles:
+            order, cycles = other, known[other]
         if cycles <= least:
             break
     return order, cycles

@@ -9,7 +9,7 @@ from functools import partial
 
 from passes.scheduling.dependence import Dependences
 from rewriter.core.isa.instruction import Insn
-from rewriter.timing.steady import Slotted, Steady, Stepper
+from rewriter.timing.steady import Line, Slotted, Steady
 from rewriter.timing.steady_node import Placed, Where
 
 Order = tuple[int, ...]
@@ -69,9 +69,9 @@ def orders(
 ) -> Iterator[Order]:
     """Some good orders of a pass that takes so many cycles now, each by another rule of choice."""
     heights = dependences.heights(int(cycles))
-    stepper, slotted = steady.stepper(), steady.slotted
-    if stepper is not None:
-        yield _in_order(loop, dependences, steady, stepper, heights)
+    line, slotted = steady.line(loop.placed(loop.same)), steady.slotted
+    if line is not None:
+        yield _in_order(loop, dependences, line, heights)
     if slotted is None:
         return
     halves = partial(_Halves, loop, slotted, steady.block)
@@ -102,21 +102,17 @@ def _fill(loop: Pass, dependences: Dependences, choose: Choose) -> Order:
     return tuple(order)
 
 
-def _in_order(
-    loop: Pass, dependences: Dependences, steady: Steady, pipeline: Stepper, heights: Sequence[int]
-) -> Order:
+def _in_order(loop: Pass, dependences: Dependences, line: Line, heights: Sequence[int]) -> Order:
     """What can issue first goes first; among these, what most waits for."""
-    original = steady.nodes(loop.placed(loop.same))
-    pipeline.run(original, 1)
-    blocks = [block for block, _, _ in original]
+    pipeline = line.stepper()
+    pipeline.loop()
 
     def choose(place: int, ready: list[int]) -> int:
         def key(number: int) -> Key:
-            _, node, placed = original[number]
-            return pipeline.start(blocks[place], node, placed), -heights[number], number
+            return pipeline.start(place, number), -heights[number], number
 
         number = min(ready, key=key)
-        pipeline.put(blocks[place], *original[number][1:])
+        pipeline.put(place, number)
         return number
 
     return _fill(loop, dependences, choose)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from passes.scheduling.dependence import Edge, accesses, bonds, straight
+from passes.scheduling.dependence import Bonds, Edge, accesses, straight
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.protocol import Sequential
@@ -44,53 +44,91 @@ class Ties(Protocol):
 
 
 class Problem:
-    """A superblock to be put in order.
+    """A superblock to be put in order, each of whose instructions has its `bonds`.
 
-    `fixed` are the numbers of the instructions that keep their places, `code` is what a model sees.
-    What depends on what is found when it is asked for.
+    `code` is what a model sees.  What depends on what is found when it is asked for.
     """
 
     def __init__(
-        self, block: Superblock, ties: Ties, target: Sequential, steady: Steady, devices: bool
+        self,
+        block: Superblock,
+        bonds: Sequence[Bonds],
+        ties: Ties,
+        target: Sequential,
+        steady: Steady,
+        devices: bool,
     ) -> None:
-        self.block, self.ties, self.target, self.steady = block, ties, target, steady
-        self.devices = devices
+        self.block, self.bonds, self.ties = block, bonds, ties
+        self.target, self.steady, self.devices = target, steady, devices
         self.insns = block.insns
-        self._bonds = [bonds(insn, target) for insn in self.insns]
-        self.fixed = tuple(
-            [
-                n
-                for n, one in enumerate(self._bonds)
-                if not one.is_free or one.is_nop or n in ties.kept
-            ]
-        )
-        places = accesses(self.insns, target)
+        places = accesses(bonds)
         self.code: list[Placed] = list(zip(block.addresses(), self.insns, places, strict=True))
-        self.ways = self._ways()
-        self._moving = (1 << len(self.insns)) - 1
-        for number in self.fixed:
-            self._moving &= ~(1 << number)
+        line = steady.line(self.code)
+        assert line is not None, "a window of instructions hides their order"
+        self.line = line
         self._depends: tuple[list[int], list[list[Edge]]] | None = None
-        self._before: list[int] = []
         self._heights: list[int] = []
 
-    def _ways(self) -> dict[int, int]:
-        """The branches that may be passed, and what may be read where they lead."""
-        kept, found = self.ties.kept, dict[int, int]()
-        for number, live in self.block.leaving[:-1]:
-            if self.insns[number].op.flow is Flow.BRANCH and number not in kept:
-                found[number] = live
-        return found
-
-    def _dependences(self) -> tuple[list[int], list[list[Edge]]]:
+    def dependences(self) -> tuple[list[int], list[list[Edge]]]:
         """For each, as a mask, those whose results it waits for, or that it must stand behind; and
         those that read what it makes, with the cycles that takes."""
         known = self._depends
         if known is None:
             where = [place for _, _, place in self.code]
-            before, results, _ = straight(self.insns, where, self.target, self.steady, self.devices)
+            target, steady, devices = self.target, self.steady, self.devices
+            before, results, _ = straight(self.insns, self.bonds, where, target, steady, devices)
             known = self._depends = before, results
         return known
+
+    @property
+    def heights(self) -> list[int]:
+        """Cycles that must follow each, at least, until the last result that waits for it."""
+        if not self._heights:
+            results = self.dependences()[1]
+            heights = [0] * len(self.insns)
+            for number in range(len(heights) - 1, -1, -1):
+                highest = 0
+                for after, took in results[number]:
+                    highest = max(highest, heights[after] + took)
+                heights[number] = highest
+            self._heights = heights
+        return self._heights
+
+    def times(self, order: Sequence[int]) -> list[Times]:
+        """When each instruction issues and has its results in an order, by its original number."""
+        found = self.line.times(order)
+        return [found[place] for place in _inverse(order)]
+
+    def ordered(self, order: Sequence[int]) -> Problem:
+        """The same with the instructions in another order, at the same places."""
+        block, pairs = self.block, zip(self.block.slots, order, strict=True)
+        slots = tuple([replace(slot, insn=block.slots[n].insn) for slot, n in pairs])
+        bonds = [self.bonds[n] for n in order]
+        there = replace(block, slots=slots)
+        return Problem(there, bonds, self.ties, self.target, self.steady, self.devices)
+
+
+class Choice:
+    """The orders that a superblock may have.
+
+    `fixed` are the numbers of the instructions that keep their places; `ways` the branches that may
+    be passed, and what may be read where they lead.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.bonds, kept = problem, problem.bonds, problem.ties.kept
+        self.fixed: list[int] = []
+        self._moving = 0
+        for number, one in enumerate(self.bonds):
+            if not one.is_free or one.is_nop or number in kept:
+                self.fixed.append(number)
+            else:
+                self._moving |= 1 << number
+        self.ways = dict[int, int]()
+        for number, live in problem.block.leaving[:-1]:
+            if problem.insns[number].op.flow is Flow.BRANCH and number not in kept:
+                self.ways[number] = live
+        self._before: list[int] = []
 
     @property
     def before(self) -> list[int]:
@@ -111,9 +149,9 @@ class Problem:
         """For each, as a mask, those that it must stand behind, perhaps through others."""
         found: list[int] = []
         exits: list[tuple[int, int]] = []
-        cuts = self.ties.cuts
+        cuts = self.problem.ties.cuts
         behind = 0  # of what nothing passes
-        for number, needed in enumerate(self._dependences()[0]):
+        for number, needed in enumerate(self.problem.dependences()[0]):
             mask = behind | needed
             if number in cuts:
                 mask |= (1 << number) - 1
@@ -127,7 +165,7 @@ class Problem:
                     if not self._passes(earlier, live):
                         mask |= 1 << earlier
                 exits.append((number, live))
-            elif not self._moving >> number & 1 and not self._bonds[number].is_nop:
+            elif not self._moving >> number & 1 and not self.bonds[number].is_nop:
                 mask |= (1 << number) - 1
                 behind = mask | 1 << number
             found.append(mask)
@@ -135,40 +173,21 @@ class Problem:
 
     def _passes(self, number: int, live: int) -> bool:
         """Whether an instruction may pass a branch behind which `live` may be read."""
-        one = self._bonds[number]
+        one = self.bonds[number]
         return bool(self._moving >> number & 1) and not (one.accesses or one.written & live)
 
     @property
-    def heights(self) -> list[int]:
-        """Cycles that must follow each, at least, until the last result that waits for it."""
-        if not self._heights:
-            results = self._dependences()[1]
-            heights = [0] * len(self.insns)
-            for number in range(len(heights) - 1, -1, -1):
-                highest = 0
-                for after, took in results[number]:
-                    highest = max(highest, heights[after] + took)
-                heights[number] = highest
-            self._heights = heights
-        return self._heights
-
-    @property
-    def is_chain(self) -> bool:
+    def is_one(self) -> bool:
         """Whether those that may move wait for one another, so that there is one order only."""
+        if self._moving & self._moving - 1 == 0:
+            return True
         before, last = self.before, -1
-        for number in range(len(self.insns)):
+        for number in range(len(self.bonds)):
             if self._moving >> number & 1:
                 if last >= 0 and not before[number] >> last & 1:
                     return False
                 last = number
         return True
-
-    def times(self, order: Sequence[int]) -> list[Times] | None:
-        """When each instruction issues and has its results in an order, by its original number."""
-        code = self.code
-        moved = [(code[at][0], code[n][1], code[n][2]) for at, n in enumerate(order)]
-        found = self.steady.once(moved)
-        return None if found is None else [found[place] for place in _inverse(order)]
 
     def orders(self) -> Iterator[Order]:
         """Some good orders, each by another rule of choice."""
@@ -177,23 +196,20 @@ class Problem:
 
     def _filled(self, key: _Rule) -> Order:
         """Each place gets one of those that may stand there, that with the least key."""
-        stepper = self.steady.stepper()
-        assert stepper is not None
-        nodes, before, heights = self.steady.nodes(self.code), self.before, self.heights
+        stepper, before, heights = self.problem.line.stepper(), self.before, self.problem.heights
         left, done, order = self._moving, 0, list[int]()
-        for place in range(len(self.insns)):
+        for place in range(len(before)):
             chosen = place
             if self._moving >> place & 1:
                 ready = _ready(left & self._urgent(place, done), before, done)
                 chosen = ready[0]
                 if len(ready) > 1:
-                    block, keys = nodes[place][0], list[_Key]()
+                    keys = list[_Key]()
                     for number in ready:
-                        start = stepper.start(block, nodes[number][1], nodes[number][2])
-                        keys.append(key(start, heights[number], number))
+                        keys.append(key(stepper.start(place, number), heights[number], number))
                     chosen = min(keys)[2]
                 left &= ~(1 << chosen)
-            stepper.put(nodes[place][0], nodes[chosen][1], nodes[chosen][2])
+            stepper.put(place, chosen)
             done |= 1 << chosen
             order.append(chosen)
         return tuple(order)
@@ -263,33 +279,40 @@ def faster(problem: Problem) -> Faster | None:
     order: Order = tuple(range(len(problem.insns)))
     now = problem
     while (found := _better(now)) is not None:
-        order = tuple(order[n] for n in found.order)
-        best = replace(found, order=order, before=best.before if best else found.before)
-        now = Problem(found.block, problem.ties, problem.target, problem.steady, problem.devices)
+        now = now.ordered(found.order)
+        order = tuple([order[n] for n in found.order])
+        before = best.before if best is not None else found.before
+        best = Faster(now.block, order, before, found.after)
     return best
 
 
-def _better(problem: Problem) -> Faster | None:
+@dataclass(frozen=True)
+class _Better:
+    """An order, with the cycles to the last issue before and after."""
+
+    order: Order
+    before: int
+    after: int
+
+
+def _better(problem: Problem) -> _Better | None:
     same = tuple(range(len(problem.insns)))
-    if len(problem.insns) - len(problem.fixed) < 2:
-        return None
     old = problem.times(same)
-    if old is None:
-        return None
     first = min(issue for issue, _ in old)
     last = max(issue for issue, _ in old)
     if last - first <= problem.steady.spread(problem.code):
         return None
     if last - first <= max(problem.heights):
         return None  # results alone take so long
-    if problem.is_chain:
+    choice = Choice(problem)
+    if choice.is_one:
         return None
     seen = [same]
-    for order in problem.orders():
+    for order in choice.orders():
         new = problem.times(order) if order not in seen else None
         seen.append(order)
-        if new is not None and _pays(old, new, problem.ways):
-            return Faster(_in_order(problem.block, order), order, last, max(i for i, _ in new))
+        if new is not None and _pays(old, new, choice.ways):
+            return _Better(order, last, max(i for i, _ in new))
     return None
 
 
@@ -300,9 +323,3 @@ def _pays(old: Sequence[Times], new: Sequence[Times], ways: Collection[int]) -> 
     )
     late = any(new[number][0] > old[number][0] for number in ways)
     return after < before and ready <= done and not late
-
-
-def _in_order(block: Superblock, order: Sequence[int]) -> Superblock:
-    """A superblock with its instructions in another order, at the same places."""
-    pairs = zip(block.slots, order, strict=True)
-    return replace(block, slots=tuple(replace(slot, insn=block.slots[n].insn) for slot, n in pairs))

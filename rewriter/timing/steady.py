@@ -43,17 +43,35 @@ def ends(run: Callable[[], int], state: Callable[[], State]) -> Iterator[int]:
         yield found[-1]
 
 
-class Stepper(Protocol):
-    """A pipeline that takes instructions in order and is given them one at a time."""
+class Stepper(metaclass=ABCMeta):
+    """A pipeline that takes instructions in order and is given those of some code one at a time,
+    each by its number at a place."""
 
-    def run(self, steps: Sequence[tuple[int, Node, Placed]], passes: int) -> list[int]:
-        """When the last instruction of each pass issues."""
+    @abstractmethod
+    def loop(self) -> None:
+        """Runs all the code in its order, from whose end control goes back to its start."""
 
-    def start(self, block: int, node: Node, placed: Placed) -> int:
+    @abstractmethod
+    def start(self, place: int, number: int) -> int:
         """When an instruction would issue if it were the next."""
 
-    def put(self, block: int, node: Node, placed: Placed) -> int:
+    @abstractmethod
+    def put(self, place: int, number: int) -> int:
         """Issues an instruction; returns its cycle."""
+
+
+class Line(metaclass=ABCMeta):
+    """Straight code on a pipeline that takes instructions in order: looked up once, it may be run
+    in many orders."""
+
+    @abstractmethod
+    def times(self, order: Sequence[int]) -> list[Times]:
+        """When what stands at each place issues, and has its results, if the code runs once with
+        the instructions of these numbers at its places."""
+
+    @abstractmethod
+    def stepper(self) -> Stepper:
+        """A pipeline that has not run yet."""
 
 
 class Slotted(Protocol):
@@ -80,7 +98,7 @@ class Slotted(Protocol):
 class Steady(metaclass=ABCMeta):
     """The steady state of loops on one CPU.  Raises NotDescribed.
 
-    Schedulers ask what kind of order helps: `stepper` where instructions issue in order, `slotted`
+    Schedulers ask what kind of order helps: a `line` where instructions issue in order, `slotted`
     where their places decide; `in_order` is the description where it is all that an order of
     issue depends on, so that an exact scheduler may go by it.
     """
@@ -105,12 +123,8 @@ class Steady(metaclass=ABCMeta):
     def least(self, code: Sequence[Placed]) -> int:
         """Cycles a pass that no order of the same instructions between the same branches saves."""
 
-    def stepper(self) -> Stepper | None:
-        """A pipeline that has not run yet, if it takes instructions in order."""
-        return None
-
-    def once(self, code: Sequence[Placed]) -> list[Times] | None:
-        """When each instruction issues, and has its results, in straight code that runs once.
+    def line(self, code: Sequence[Placed]) -> Line | None:
+        """Straight code that runs once.
 
         None where order hardly matters: a window of instructions hides it.
         """
@@ -130,10 +144,6 @@ class Steady(metaclass=ABCMeta):
         specials = [special for read, special in used.late if read == register]
         took = max(special.get(made.name, made.latency) for special in specials)
         return max(0, made.after + took - used.after)
-
-    def nodes(self, code: Sequence[Placed]) -> list[tuple[int, Node, Placed]]:
-        """Each instruction with its fetch block."""
-        return [(placed[0] & -self.block, self.node(placed[1]), placed) for placed in code]
 
     def node(self, insn: Insn, half: str = "") -> Node:
         """An instruction that its block's slotting sends to a half of the integer unit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import targets
-from passes.scheduling.dependence import Dependences, accesses, dependences, free
+from passes.scheduling.dependence import Dependences, accesses, bonding, dependences, free
 from passes.scheduling.incumbent import Found, best
 from passes.scheduling.list_scheduler import Pass
 from rewriter.core.isa.instruction import Insn
@@ -39,7 +39,7 @@ def of(insns: tuple[Insn, ...]) -> Pass:
             runs.append([])
     addresses = tuple(CODE + 4 * place for place in range(len(insns)))
     kept = tuple(tuple(run) for run in runs if len(run) > 1)
-    return Pass(insns, addresses, accesses(insns, ALPHA), kept, {})
+    return Pass(insns, addresses, accesses(map(bonding(ALPHA), insns)), kept, {})
 
 
 def steady(cpu: str) -> Steady:

@@ -199,13 +199,11 @@ def test_a_scheduler_is_told_no_later_a_start_than_the_engine_has(
     name: str, chosen: list[str]
 ) -> None:
     model = ppc_timing.steady(name)
-    pipeline, code = (
-        model.stepper(),
-        [(0x10000 + 4 * n, insn(t), None) for n, t in enumerate(chosen)],
-    )
-    for step in model.nodes(code):
-        told = pipeline.start(*step)
-        assert told <= pipeline.put(*step)
+    code = [(0x10000 + 4 * n, insn(t), None) for n, t in enumerate(chosen)]
+    pipeline = model.line(code).stepper()
+    for number in range(len(code)):
+        told = pipeline.start(number, number)
+        assert told <= pipeline.put(number, number)
 
 
 @pytest.mark.parametrize("name", CPUS)

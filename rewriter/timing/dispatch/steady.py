@@ -15,8 +15,8 @@ from rewriter.timing.dispatch.core import Core, Loaded, Stages
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Items
 from rewriter.timing.path import BEGINNING, Event
-from rewriter.timing.steady import Steady, Times, ends
-from rewriter.timing.steady_node import Node, Placed, Where
+from rewriter.timing.steady import Line, Steady, Stepper, Times, ends
+from rewriter.timing.steady_node import Placed, Where
 
 _FEW = 4
 """Passes that are run at least before they are measured, and while they are."""
@@ -54,28 +54,45 @@ class _Near:
         """Nothing waits for that."""
 
 
-class Stepping:
+class _Stepping(Stepper):
     """A run that is given its instructions one at a time, without their fetch."""
 
-    def __init__(self, pipeline: Dispatched, items: Items, block: int) -> None:
-        self._core, self._items = Core(pipeline, block), items
+    def __init__(self, core: Core, steps: Sequence[_Step]) -> None:
+        self._core, self._steps = core, steps
 
-    def run(self, steps: Sequence[tuple[int, Node, Placed]], passes: int) -> list[int]:
-        """When the last instruction of each pass issues."""
-        found = []
-        for _ in range(passes):
-            for step in steps:
-                last = self.put(*step)
-            found.append(last)
-        return found
+    def loop(self) -> None:
+        """Runs one pass of a loop."""
+        for number in range(len(self._steps)):
+            self.put(number, number)
 
-    def start(self, block: int, node: Node, placed: Placed) -> int:
+    def start(self, place: int, number: int) -> int:
         """When an instruction would issue if it were the next and its pipe were free."""
-        return self._core.foreseen(self._items.of(placed[1]))
+        return self._core.foreseen(self._steps[number][1])
 
-    def put(self, block: int, node: Node, placed: Placed) -> int:
+    def put(self, place: int, number: int) -> int:
         """Issues an instruction; returns its cycle."""
-        return self._core.put(self._items.of(placed[1]), BEGINNING).issued.time
+        return self._core.put(self._steps[number][1], BEGINNING).issued.time
+
+
+class _DispatchedLine(Line):
+    """Straight code that runs once."""
+
+    def __init__(self, pipeline: Dispatched, block: int, steps: Sequence[_Step]) -> None:
+        self._pipeline, self._block, self._steps = pipeline, block, steps
+        self._after_store = pipeline.memory.after_store.value
+
+    def times(self, order: Sequence[int]) -> list[Times]:
+        """When what stands at each place issues, and has its results."""
+        steps = list[_Step]()
+        for place, number in enumerate(order):
+            _, item, where, stores = self._steps[number]
+            steps.append((self._steps[place][0], item, where, stores))
+        stages = _ran(Core(self._pipeline, self._block), steps, self._after_store)
+        return [(one.issued.time, one.done) for one in stages]
+
+    def stepper(self) -> Stepper:
+        """A pipeline that has not run yet: what can be dispatched and issue first goes first."""
+        return _Stepping(Core(self._pipeline, self._block), self._steps)
 
 
 class SteadyDispatched(Steady):
@@ -95,7 +112,7 @@ class SteadyDispatched(Steady):
         full = _FEW + -(-min(self._room, _MOST) // len(code))
 
         def run() -> int:
-            last = self._ran(core, steps)[-1]
+            last = _ran(core, steps, self._after_store)[-1]
             core.front.taken(flow)
             return last.completed.time
 
@@ -120,15 +137,9 @@ class SteadyDispatched(Steady):
         held = self._pipeline.grouping.branches.value
         return sum(0 if i.folded or (i.control and held) else i.places for i in items)
 
-    def stepper(self) -> Stepping:
-        """A pipeline that has not run yet: what can be dispatched and issue first goes first."""
-        return Stepping(self._pipeline, self._items, self.block)
-
-    def once(self, code: Sequence[Placed]) -> list[Times]:
-        """When each instruction issues, and has its results, in straight code that runs once."""
-        core = Core(self._pipeline, self.block)
-        stages = self._ran(core, self._steps(code))
-        return [(one.issued.time, one.done) for one in stages]
+    def line(self, code: Sequence[Placed]) -> Line:
+        """Straight code that runs once."""
+        return _DispatchedLine(self._pipeline, self.block, self._steps(code))
 
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
         """Cycles from the first issue of one to that of another that reads its result there."""
@@ -175,15 +186,16 @@ class SteadyDispatched(Steady):
             found.append((address, self._items.of(insn), reached, effects.stores))
         return found
 
-    def _ran(self, core: Core, steps: Sequence[_Step]) -> list[Stages]:
-        """Runs straight code."""
-        stored: dict[Where, Event] = {}
-        found = list[Stages]()
-        for address, item, where, stores in steps:
-            fetched, _ = core.front.fetch(address)
-            access = None if where is None else _Near(stored, where, stores, self._after_store)
-            found.append(core.put(item, fetched, access))
-        return found
+
+def _ran(core: Core, steps: Sequence[_Step], after_store: int) -> list[Stages]:
+    """Runs straight code, in which a load of what was stored waits so many cycles."""
+    stored: dict[Where, Event] = {}
+    found = list[Stages]()
+    for address, item, where, stores in steps:
+        fetched, _ = core.front.fetch(address)
+        access = None if where is None else _Near(stored, where, stores, after_store)
+        found.append(core.put(item, fetched, access))
+    return found
 
 
 def _period(took: Sequence[int]) -> Fraction:
