@@ -95,13 +95,14 @@ class _Aligner:
         numbered = _grams(new) << np.uint64(_PLACE) | np.arange(len(new)).astype(np.uint64)
         numbered.sort()
         self.places = compact(numbered)
+        self.sums = _sums(old), _sums(new)
 
     def script(self) -> tuple[Script, Numbers]:
         equals: list[int] = []
         gaps: list[int] = []
         named: list[int] = []
         partner = np.full(len(self.olds), -1, np.int64)
-        queue: list[int] = []
+        queue, waiting = list[int](), list[int]()
         i = j = 0
         while i < len(self.olds):
             equal = self._equal(i, j)
@@ -111,18 +112,17 @@ class _Aligner:
             equals.append(equal)
             gaps += (gap, passed)
             queue += range(j, j + passed)
-            for value in range(i, i + gap):
-                name = self._named(queue, self.olds[value])
+            waiting += self.news[j : j + passed]
+            for at, value in enumerate(self.olds[i : i + gap], i):
+                name = waiting.index(value) + 1 if value in waiting else 0
                 if name:
-                    partner[value] = queue.pop(name - 1)
+                    partner[at] = queue.pop(name - 1)
+                    del waiting[name - 1]
                 named.append(name)
-            del queue[:-WAITING]
+            del queue[:-WAITING], waiting[:-WAITING]
             i, j = i + gap, j + passed
         steps = np.array(equals, np.int64), np.array(gaps, np.int64)
         return Script(*steps, np.array(named, np.int64), self.old[partner < 0]), partner
-
-    def _named(self, queue: list[int], value: int) -> int:
-        return next((n for n, at in enumerate(queue, 1) if self.news[at] == value), 0)
 
     def _equal(self, i: int, j: int) -> int:
         """How many values are equal from here on."""
@@ -160,8 +160,10 @@ class _Aligner:
         """The shortest stretch of both rows with the same values in another order, or 0."""
         balance: dict[int, int] = {}
         apart, room = 0, min(_REGION, len(self.olds) - i, len(self.news) - j)
-        if not room or not self._exchanged(i, j, room):
-            return 0
+        old, new = self.sums
+        sums = old[i : i + room + 1] - new[j : j + room + 1]
+        if not (sums[1:] == sums[0]).any():
+            return 0  # most are none, and need not be counted
         for size in range(room):
             for value, one in ((self.olds[i + size], 1), (self.news[j + size], -1)):
                 before = balance.get(value, 0)
@@ -173,11 +175,6 @@ class _Aligner:
                 break
         return 0
 
-    def _exchanged(self, i: int, j: int, room: int) -> bool:
-        """Whether each row has what the other starts with: without that there is no region."""
-        started = self.olds[i] in self.news[j : j + room]
-        return started and self.news[j] in self.olds[i : i + room]
-
     def _lost(self, i: int, j: int) -> tuple[int, int]:
         """Nothing alike is near: the new row goes on where the old one stands then."""
         gap = min(_REACH, len(self.olds) - i)
@@ -188,12 +185,22 @@ class _Aligner:
 _PLACE = 26
 """Bits of a place; the rest of 64 is for what stands there."""
 
+_MIXED = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _sums(row: Values) -> NDArray[np.uint64]:
+    """What mixed values come to before each place: stretches of the same values, in any order, add
+    up to the same."""
+    mixed = (row ^ row >> np.uint64(29)) * _MIXED
+    mixed ^= mixed >> np.uint64(32)
+    return np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed * _MIXED, dtype=np.uint64)])
+
 
 def _grams(row: Values) -> NDArray[np.uint64]:
     """A number for each place, by the values that start there."""
     after = np.concatenate([row, np.zeros(_ALIKE, np.uint64)])
     found = np.zeros(len(row), np.uint64)
     for n in range(_ALIKE):
-        found = (found ^ after[n : n + len(row)]) * np.uint64(0x9E3779B97F4A7C15)
+        found = (found ^ after[n : n + len(row)]) * _MIXED
         found ^= found >> np.uint64(29)
     return found >> np.uint64(_PLACE)
