@@ -288,11 +288,14 @@ class Align(OwnPass):
 
         Between instructions that stay, each part has as many as fit there.
         """
-        found, every = set[tuple[int, ...]](), [_Arranged(code, gaps) for gaps in _gaps(code, cpu)]
+        parts = _parts(code)
+        if not all(part.has_room(code.size) for part in parts):
+            return
+        found, every = set[tuple[int, ...]](), [_Arranged(code, g, parts) for g in _gaps(code, cpu)]
         for first in range(max(len(one.gaps.levels) for one in every)):
             for one in every:
                 places = one.places(first)
-                if places is not None and places not in found:
+                if places not in found:
                     found.add(places)
                     yield _layout(code, places, one.gaps.boundary)
 
@@ -301,8 +304,11 @@ class _Level(NamedTuple):
     """Addresses that are wanted at good places; nops that are executed cost so many times as much
     as else, or there are none where that is None."""
 
-    wanted: Collection[int]
+    wanted: frozenset[int]
     dearer: int | None = 1
+
+
+_NOTHING = _Level(frozenset())
 
 
 class _Gaps(Protocol):
@@ -358,20 +364,18 @@ class _ToBlocks:
         code = self.code
         calls = {address for address, insn in code.items if insn.op.flow.calls}
         seconds = {code.places[number] for number in self._seconds}
-        every = {*code.targets, *code.loops, *calls, *seconds}
+        every = frozenset().union(code.targets, code.loops, calls, seconds)
         fewer = (_Level(every, dearer) for dearer in _DEARER)
-        return _Level(every), _Level({*code.loops, *calls}), *fewer, _Level(())
+        return _Level(every), _Level(frozenset(calls.union(code.loops))), *fewer, _NOTHING
 
     def placed(
         self, part: _Part, heads: Mapping[int, set[int]], dearer: int | None
     ) -> list[int] | None:
         """Where a part's instructions stand, with the nops that cost least."""
         size = self.code.size
-        wishes = [
-            wish._replace(nop=wish.nop and (None if dearer is None else dearer * wish.nop))
-            for n, wanted in heads.items()
-            for wish in self._wishes(n, wanted)
-        ]
+        wishes = [wish for n, wanted in heads.items() for wish in self._wishes(n, wanted)]
+        if dearer != 1:
+            wishes = [wish.dearer(dearer) for wish in wishes]
         slot, room = part.start % self.boundary // size, (part.limit - part.start) // size
         nops = cheapest(wishes, part.numbers, slot, room)
         if nops is None:
@@ -453,8 +457,8 @@ class _ToSectors:
     @cached_property
     def levels(self) -> tuple[_Level, ...]:
         """All that branches lead to, heads of loops, nothing."""
-        code = self.code
-        return _Level({*code.loops, *code.targets}), _Level(code.loops), _Level(())
+        loops = frozenset(self.code.loops)
+        return _Level(loops.union(self.code.targets)), _Level(loops), _NOTHING
 
     def placed(
         self, part: _Part, heads: Mapping[int, set[int]], dearer: int | None
@@ -548,6 +552,10 @@ class _Part:
     start: int
     limit: int
 
+    def has_room(self, size: int) -> bool:
+        """Whether its instructions, of so many bytes each, fit there without a nop."""
+        return size * len(self.numbers) <= self.limit - self.start
+
 
 def _parts(code: Code) -> list[_Part]:
     stays = sorted(code.staying - {0})
@@ -565,49 +573,44 @@ class _Arranged:
 
     code: Code
     gaps: _Gaps
+    parts: Sequence[_Part]
     _placed: dict[tuple[int, int], list[int] | None] = field(default_factory=dict)
+    _led: dict[frozenset[int], list[dict[int, set[int]]]] = field(default_factory=dict)
 
-    def places(self, first: int) -> tuple[int, ...] | None:
-        """Each part with what is wanted at the first level, from `first` on, that fits there; None
-        if none does."""
+    def places(self, first: int) -> tuple[int, ...]:
+        """Each part with what is wanted at the first level, from `first` on, that fits there: at
+        the last one nothing is, and every part fits."""
         new = list[int]()
-        for number in range(len(self._parts)):
+        for number in range(len(self.parts)):
             tried = (self._at(number, level) for level in range(first, len(self.gaps.levels)))
-            places = next((one for one in tried if one is not None), None)
-            if places is None:
-                return None
-            new += places
+            new += next(one for one in tried if one is not None)
         return tuple(new)
 
     def _at(self, number: int, level: int) -> list[int] | None:
         """A part with what is wanted at a level, or at a later one where that is the same."""
-        heads, wanted = self._heads[level][number], self.gaps.levels
-        while level + 1 < len(wanted) and self._is_same(number, level):
+        wanted = self.gaps.levels
+        while level + 1 < len(wanted) and self._is_same(number, wanted[level], wanted[level + 1]):
             level += 1
         if (number, level) not in self._placed:
-            dearer = wanted[level].dearer
-            self._placed[number, level] = self.gaps.placed(self._parts[number], heads, dearer)
+            heads, dearer = self._heads(wanted[level])[number], wanted[level].dearer
+            self._placed[number, level] = self.gaps.placed(self.parts[number], heads, dearer)
         return self._placed[number, level]
 
-    def _is_same(self, number: int, level: int) -> bool:
-        """Whether a part is the same at the next level."""
-        levels, heads = self.gaps.levels, self._heads
-        is_as_dear = levels[level].dearer == levels[level + 1].dearer
-        return is_as_dear and heads[level][number] == heads[level + 1][number]
+    def _is_same(self, number: int, level: _Level, later: _Level) -> bool:
+        """Whether a part is the same at a later level."""
+        is_as_dear = level.dearer == later.dearer
+        return is_as_dear and self._heads(level)[number] == self._heads(later)[number]
 
-    @cached_property
-    def _parts(self) -> list[_Part]:
-        return _parts(self.code)
-
-    @cached_property
-    def _heads(self) -> list[list[dict[int, set[int]]]]:
-        """Of each level, by part, the heads in it that may move."""
-        return [list(self._by_part(level.wanted)) for level in self.gaps.levels]
+    def _heads(self, level: _Level) -> list[dict[int, set[int]]]:
+        """By part, the heads in it that a level wants and that may move."""
+        if level.wanted not in self._led:
+            self._led[level.wanted] = list(self._by_part(level.wanted))
+        return self._led[level.wanted]
 
     def _by_part(self, wanted: Collection[int]) -> Iterator[dict[int, set[int]]]:
         heads, staying = self.code.heads(wanted), self.code.staying
         free = sorted(heads.keys() - staying)
-        for part in self._parts:
+        for part in self.parts:
             numbers = part.numbers
             first, last = bisect_left(free, numbers.start), bisect_left(free, numbers.stop)
             yield {n: heads[n] for n in free[first:last]}

@@ -20,6 +20,10 @@ class Wish(NamedTuple):
     costs: tuple[int, ...]
     nop: int | None
 
+    def dearer(self, times: int | None) -> Wish:
+        """With nops that cost so many times as much; without any that cost, where that is None."""
+        return self._replace(nop=self.nop and (None if times is None else times * self.nop))
+
 
 class _Way(NamedTuple):
     """Nops before instructions, the last of which comes first: what they cost, and how many."""
