@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,7 +34,6 @@ class Stage(Portable):
 
 
 _LATER = ("edits", "skips")
-_QUICK = 1  # zlib's level
 
 
 @dataclass
@@ -57,17 +55,17 @@ class Done:
         return self._count if self._packed else len(self.edits)
 
     def packed(self) -> Done:
-        """The same, with what only a report asks for as few bytes, until somebody does."""
+        """The same, with what only a report asks for as bytes, until somebody does."""
         if not self._packed and (self.edits or self.skips):
             self._count = len(self.edits)
-            self._packed = zlib.compress(pickle.dumps((self.edits, self.skips)), _QUICK)
+            self._packed = pickle.dumps((self.edits, self.skips))
             del self.edits, self.skips
         return self
 
     def __getattr__(self, name: str) -> Any:
         if name not in _LATER or not self._packed:
             raise AttributeError(name)
-        self.edits, self.skips = pickle.loads(zlib.decompress(self._packed))
+        self.edits, self.skips = pickle.loads(self._packed)
         self._packed = b""
         return getattr(self, name)
 
