@@ -12,12 +12,15 @@ from itertools import takewhile
 
 import numpy as np
 
+from rewriter.core.addresses import Addresses, contains, shifted
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Function, JumpTable, TableRead
+from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.protocol import Definitions, Memory
 
+_AT_ONCE = 1 << 6
 _LONGEST_TABLE = 1 << 14  # entries: a switch over kinds of Unicode characters has 1,250
 LOOK_BACK = 80  # instructions between a table's set-up and its jump
 
@@ -71,16 +74,25 @@ class Distances:
 
     def led(self, memory: Memory, listing: Listing, address: int, base: int) -> tuple[int, ...]:
         """What a table's entries lead to, up to the first that leads to no instruction."""
-        targets: list[int] = []
-        for at in range(address, address + self.size * _LONGEST_TABLE, self.size):
-            if not (memory.is_mapped(at) and memory.is_mapped(at + self.size - 1)):
+        targets, count = list[int](), _AT_ONCE
+        while count and len(targets) < _LONGEST_TABLE:
+            try:
+                part = memory.read(address + self.size * len(targets), self.size * count)
+            except BadInput:  # fewer are there, or none
+                count //= 2
+                continue
+            places = self._places(part, base)
+            outside = np.flatnonzero(~contains(listing.addresses, places))
+            targets += places[: outside[0] if len(outside) else count].tolist()
+            if len(outside):
                 break
-            distance = int.from_bytes(memory.read(at, self.size), self.byteorder, signed=True)
-            target = (base + distance) % (1 << self.bits)
-            if not listing.has(target):
-                break
-            targets.append(target)
         return tuple(targets)
+
+    def _places(self, table: bytes, base: int) -> Addresses:
+        """Where entries lead."""
+        order = "<" if self.byteorder == "little" else ">"
+        found = shifted(base, np.frombuffer(table, f"{order}i{self.size}"))
+        return found & np.uint64((1 << self.bits) - 1)
 
 
 @dataclass(frozen=True)
