@@ -8,7 +8,6 @@ elsewhere (calls of what is not known, code that is entered in its midst, faults
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from rewriter.analysis.edges import INSIDE
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.liveness import Liveness
-from rewriter.core.addresses import Addresses
+from rewriter.core.addresses import Addresses, addresses, compact, contains
 from rewriter.core.code.listing import FLOWS, INLINE, among
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn, To, leading
@@ -82,13 +81,25 @@ class Text:
     resumed: frozenset[int]
 
     @cached_property
-    def writes(self) -> list[int]:
+    def writes(self) -> NDArray[np.int64]:
         """The positions that write the register, ascending."""
         column, bit = divmod(self.known.register, 64)
         defs = self.graph.listing.defs
         some = defs.distinct[:, column] >> np.uint64(bit) & np.uint64(1) != 0
-        found: list[int] = np.flatnonzero(some[defs.which]).tolist()
-        return found
+        return np.flatnonzero(some[defs.which])
+
+    @cached_property
+    def written(self) -> tuple[Sequence[int], Sequence[int]]:
+        """By block the first of the writes in it, and the first behind it."""
+        graph, writes = self.graph, self.writes
+        return compact(writes.searchsorted(graph.first)), compact(writes.searchsorted(graph.last))
+
+    @cached_property
+    def steps(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+        """Of each write its position, the register of which it makes a sum, -1 for none, and what
+        it adds."""
+        bases, added = self.known.steps(self.graph.listing, self.writes)
+        return compact(self.writes), compact(bases), compact(added)
 
     @cached_property
     def crossing(self) -> dict[int, list[int]]:
@@ -108,8 +119,8 @@ class Text:
     def quiet(self) -> NDArray[np.bool_]:
         """By block, whether it leaves the register alone and is not seen to call or to return."""
         graph, listing = self.graph, self.graph.listing
-        final, writes = graph.last - 1, np.array(self.writes, dtype=np.int64)
-        writing = writes.searchsorted(graph.first) != writes.searchsorted(graph.last)
+        final, (before, behind) = graph.last - 1, map(np.asarray, self.written)
+        writing = before != behind
         ends = among(listing.flows[final], _ENDING)
         return np.asarray(~writing & ~ends & (listing.rows[final] >= 0))
 
@@ -118,6 +129,14 @@ class Text:
         """By block, whether control may go from its end to the place that its last word names."""
         listing, final = self.graph.listing, self.graph.last - 1
         return among(listing.flows[final], leading(To.PLACE)), listing.targets[final]
+
+    @cached_property
+    def ways_in(self) -> NDArray[np.bool_]:
+        """By block, whether it may be entered otherwise than from its function's other blocks."""
+        graph, places = self.graph, self.graph.listing.addresses[self.graph.first]
+        found = graph.named | contains(addresses(sorted(self.starts | self.resumed)), places)
+        found[list(self.crossing)] = True
+        return found
 
     @cached_property
     def bounds(self) -> tuple[memoryview, memoryview]:
@@ -289,13 +308,13 @@ class _Code:
 
     def _again(self, block: int, held: int) -> Again | None:
         """What makes in a block, behind a call, what the register holds, before anything else."""
-        known, places = self.text.known, self._writes(block)
-        if len(places) < 2 or self._made(block, places[:2]) != held:
+        known, writes = self.text.known, self._writes(block)[:2]
+        places, bases, _ = self.text.steps
+        if [bases[n] for n in writes] != [known.link, known.register]:
             return None
-        high, low = places[:2]
-        steps = [known.step(insn) for insn in map(self._insn, (high, low)) if insn is not None]
-        if [step and step[0] for step in steps] != [known.link, known.register]:
+        if self._made(block, writes) != held:
             return None
+        high, low = (places[n] for n in writes)
         if any(self._uses(at) >> known.register & 1 for at in range(high, low)):
             return None
         return Again(self._address(high), self._address(low))
@@ -315,7 +334,9 @@ class _Code:
     def _entered(self) -> dict[int, int]:
         """What the register holds where control enters blocks from elsewhere, by their place."""
         found, made = dict[int, int](), self.text.entries(self.function)
-        for at, block in enumerate(self.blocks):
+        ways_in = self.text.ways_in[self.blocks.start : self.blocks.stop]
+        for at in np.flatnonzero(ways_in).tolist():
+            block = self.blocks[at]
             address = self._address(self._at(block))
             if address in self.text.resumed or self._comes_elsewhere(block):
                 found[at] = UNKNOWN
@@ -349,8 +370,8 @@ class _Code:
         row = int(self.graph.listing.rows[final])
         if row < 0:
             return _Block(UNKNOWN if row != INLINE else None, leaves=row != INLINE)
-        places = self._writes(block)
-        made = self._made(block, places) if places else None
+        writes = self._writes(block)
+        made = self._made(block, writes) if writes else None
         flow = FLOWS[self.graph.listing.flows[final]]
         following = self._following[block - self.blocks.start]
         if flow.links:
@@ -391,19 +412,17 @@ class _Code:
     def _started(self, target: int) -> _Call | None:
         return _Call(target, None) if target in self.text.starts else None
 
-    def _made(self, block: int, places: Sequence[int]) -> int:
-        """What instructions at some positions of a block make of the register, if it is known."""
-        known, held = self.text.known, UNKNOWN
-        for at in places:
-            insn = self._insn(at)
-            step = None if insn is None else known.step(insn)
-            if step is None:
+    def _made(self, block: int, writes: range) -> int:
+        """What some of its writes in a block make of the register, if it is known."""
+        register, held = self.text.known.register, UNKNOWN
+        places, bases, added = self.text.steps
+        for n in writes:
+            base = bases[n]
+            if base != register:
+                held = self._address_in(base, block, places[n]) if base >= 0 else UNKNOWN
+            if held < 0:
                 return UNKNOWN
-            source, distance = step
-            base = held if source == known.register else self._address_in(source, block, at)
-            if base < 0:
-                return UNKNOWN
-            held = (base + distance) % (1 << 64)
+            held = (held + added[n]) % (1 << 64)
         return held
 
     def _address_in(self, register: int, block: int, at: int) -> int:
@@ -421,10 +440,10 @@ class _Code:
                 return self._address(first)
         return UNKNOWN
 
-    def _writes(self, block: int) -> list[int]:
-        """The positions of a block that write the register."""
-        writes = self.text.writes
-        return writes[bisect_left(writes, self._at(block)) : bisect_left(writes, self._end(block))]
+    def _writes(self, block: int) -> range:
+        """The writes of the register in a block."""
+        first, behind = self.text.written
+        return range(first[block], behind[block])
 
     def _at(self, block: int) -> int:
         return int(self.text.bounds[0][block])

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.memory import Memory as Memory
 from rewriter.core.code.program import Bound, Function, JumpTable, Origin, TableRead
@@ -230,8 +233,11 @@ class SharedPointer(Protocol):
         """Where addresses stand that it leads to; nothing writes them where no loader does."""
         ...
 
-    def step(self, insn: Insn) -> tuple[int, int] | None:
-        """(register, distance) where an instruction makes it of a register and a constant."""
+    def steps(
+        self, listing: Listing, at: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of what and how the instructions at some positions make it: a register, and how much is
+        added; of -1 where it is no sum of a register and a constant."""
         ...
 
     def called(self, listing: Listing, at: int, first: int) -> int | None:

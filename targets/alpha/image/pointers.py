@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rewriter.core.addresses import first_at
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
@@ -31,6 +34,7 @@ def is_nop(insn: Insn) -> bool:
 
 _LDAH, _LDA = TABLE.find("ldah"), TABLE.find("lda")
 _DISP = _LDAH.format.operands[_LDAH.format.index("disp")]
+_BASE = _LDAH.format.operands[_LDAH.format.index("rb")]
 _SETS_GP = [TABLE.encode(Insn(op, (GP, 0, base))) for op, base in ((_LDAH, PV), (_LDA, GP))]
 
 
@@ -98,11 +102,16 @@ class SharedData:
         """The GOT: the linker makes it, and nothing writes a file's that has no loader."""
         return image.table(".got")
 
-    def step(self, insn: Insn) -> tuple[int, int] | None:
-        """(register, distance) where an instruction makes $29 of a register and a constant."""
-        if insn.op not in (_LDAH, _LDA) or insn.operand("ra") != GP:
-            return None
-        return insn.operand("rb"), insn.operand("disp") << (16 if insn.op is _LDAH else 0)
+    def steps(
+        self, listing: Listing, at: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of which registers instructions make $29, and how much is added; -1 for all others."""
+        words = listing.words[at].astype(np.int64)
+        kinds, added = words & ~(_DISP.mask | _BASE.mask), (words & _DISP.mask ^ 0x8000) - 0x8000
+        high, low = (kinds == TABLE.encode(Insn(op, (GP, 0, 0))) for op in (_LDAH, _LDA))
+        made = (high | low) & (listing.rows[at] >= 0)
+        bases = np.where(made, (words & _BASE.mask) >> _BASE.pieces[0][0], -1)
+        return bases, np.where(high, added << 16, added)
 
     def called(self, listing: Listing, at: int, first: int) -> int | None:
         """How far from $29 the address is that a call goes to, if [first, at) loads it."""
