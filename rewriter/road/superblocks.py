@@ -19,11 +19,11 @@ from rewriter.analysis.program import Program
 from rewriter.core.addresses import compact
 from rewriter.core.code.dataflow import Facts
 from rewriter.core.code.groups import Slot
-from rewriter.core.code.listing import Listing
+from rewriter.core.code.listing import Listing, among
 from rewriter.core.code.program import Function
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Edit
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.protocol import Trigger
 from rewriter.road.work import Work, edit_id
@@ -178,6 +178,8 @@ def triggered(program: Program, triggers: Iterable[Trigger]) -> list[Triggered]:
         places = [_places(program.listing, number, trigger.literals) for number in numbers]
         if trigger.readers:
             places = [_read(program.listing, at, trigger.readers) for at in places]
+        if trigger.accesses:
+            places = [_bases(program, at, trigger.accesses) for at in places]
         if places:
             ascending = compact(np.sort(np.concatenate(places)))
             found.append(Triggered(ascending, trigger.least))
@@ -197,6 +199,42 @@ def _read(listing: Listing, at: NDArray[np.int64], readers: frozenset[str]) -> N
         reads = (listing.uses[there] & results).any(axis=1)
         found |= reads & np.isin(listing.rows[there], numbers)
     return at[found]
+
+
+def _bases(program: Program, at: NDArray[np.int64], names: frozenset[str]) -> NDArray[np.int64]:
+    """Those of some positions whose result is the base of an access soon behind, one of these rows,
+    and of no other use.
+
+    Others that read it are seen as far as control only falls through; those behind a block that
+    control leaves otherwise by what is live there.
+    """
+    listing, graph = program.listing, program.graph
+    numbers = [number for number, op in enumerate(listing.table.rows) if op.name in names]
+    falls = among(listing.flows, (Flow.NEXT, Flow.BRANCH))
+    ends, results = np.isin(np.arange(len(listing) + 1), graph.last), listing.defs[at]
+    reader, spoiled = np.zeros(len(at), dtype=np.int64), np.zeros(len(at), dtype=bool)
+    held = np.ones(len(at), dtype=bool)
+    for behind in range(1, _SOON):
+        there = np.minimum(at + behind, len(listing) - 1)
+        reads = held & (listing.uses[there] & results).any(axis=1)
+        spoiled |= reads & ((reader > 0) | ~np.isin(listing.rows[there], numbers))
+        reader[reads] = there[reads]
+        held &= ~(listing.defs[there] & results).any(axis=1)
+        left = np.flatnonzero(held & (reader > 0) & ends[there + 1])
+        blocks = np.searchsorted(graph.first, there[left], side="right") - 1
+        spoiled[left] |= (program.live.live_out[blocks] & results[left]).any(axis=1)
+        held &= falls[there]
+    found = np.flatnonzero((reader > 0) & ~spoiled)
+    made = listing.defs.numbers(at[found])
+    based = [_base(program, n) & mask for n, mask in zip(reader[found].tolist(), made, strict=True)]
+    return np.asarray(at[found[np.array(based, dtype=bool)]])
+
+
+def _base(program: Program, at: int) -> int:
+    """The register that an access goes by, as a mask; none where it has an index."""
+    insn = program.listing.insn(at)
+    place = program.target.spelling.address(insn) if insn is not None else None
+    return 0 if place is None else 1 << place[0]
 
 
 def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:

@@ -18,8 +18,8 @@ CELL_ACCESSES: frozenset[str] = frozenset()
 
 _COMBINED = frozenset(
     (
-        *("extsw", "mulld", "divdu", "divd", "divwu", "divw", "rlwimi", "rldimi"),
-        *("xxpermdi", "xxsldwi", "vsldoi", "mfocrf", "mfcr", "isel"),
+        *("mulld", "divdu", "divd", "divwu", "divw", "rlwimi", "rldimi"),
+        *("xxpermdi", "xxsldwi", "vsldoi", "isel"),
     )
 )
 DISPLACED = frozenset(
@@ -36,7 +36,12 @@ TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType(
             # lis of half a mask of every other bit: the first step of adding up bits
             Trigger(frozenset({"addis"}), literals=frozenset({0x5555})),
         ),
-        "combine": (Trigger(_COMBINED), Trigger(frozenset({"addi"}), readers=DISPLACED)),
+        "combine": (
+            Trigger(_COMBINED),
+            Trigger(frozenset(("extsw",)), readers=frozenset(("rldic", "rldicr"))),
+            Trigger(frozenset(("mfcr", "mfocrf")), readers=frozenset(("rlwinm", "rldicl"))),
+            Trigger(frozenset(("addi", "or")), accesses=DISPLACED),
+        ),
     }
 )
 """Per pass, triggers of which a block with a site has at least one."""

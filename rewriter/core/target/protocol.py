@@ -138,14 +138,16 @@ def is_hint(insn: Insn, target: Sequential) -> bool:
 class Trigger:
     """What a block with a site of a pass may have: at least so many of some instructions.
 
-    Where there are `literals`, only those count that have one of them, and where there are
-    `readers`, those of which one of these, soon behind, reads the result.
+    Where there are `literals`, only those count that have one of them; where there are `readers`,
+    those whose result one of these reads, soon behind; and where there are `accesses`, those whose
+    result is the base of one of these, soon behind, and of no other use.
     """
 
     names: frozenset[str]
     least: int = 1
     literals: frozenset[int] = frozenset()
     readers: frozenset[str] = frozenset()
+    accesses: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
