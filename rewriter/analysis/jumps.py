@@ -331,9 +331,10 @@ class _Settle:
         labels = self._labels(function)
         if not calls:
             return self._anywhere(jump, labels) if labels else None
-        # What comes from a table of shared addresses is a function; else it may be a label too.
+        if origins == {Origin.SHARED}:
+            return self._anywhere(jump, ())  # a function, while from elsewhere it may be a label
         height = self.heights.at(function, jump)
-        if origins == {Origin.SHARED} or (height == 0 and not labels):
+        if height == 0 and not labels:
             return self._anywhere(jump, ())
         # With a frame of its own on the stack a function does not call another for the last time.
         return self._anywhere(jump, labels) if height and labels else None

@@ -196,6 +196,7 @@ class Calls:
         table = self.program.listing.table
         lost = np.zeros((graph.nodes, table.columns), dtype=np.uint64)
         scratch = target.everything & ~target.returned
+        all_scratch = table.columns_of(scratch)
         for number, blocks in self._callers.items():
             mask = self.writes(self.program.functions[number]) & scratch
             lost[sorted(blocks)] |= table.columns_of(mask)
@@ -205,7 +206,7 @@ class Calls:
             insn = self.program.listing.insn(int(graph.last[block]) - 1)
             standard = insn is not None and target.standard_call(insn)
             if standard and block not in known:
-                lost[block] = table.columns_of(scratch)
+                lost[block] = all_scratch
         perhaps = among(self._flows[graph.last - 1], FALLING)  # a call that need not happen
         lost[: len(perhaps)][perhaps] = 0
         return lost
