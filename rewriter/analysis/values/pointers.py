@@ -333,7 +333,7 @@ class _Code:
     @cached_property
     def _entered(self) -> dict[int, int]:
         """What the register holds where control enters blocks from elsewhere, by their place."""
-        found, made = dict[int, int](), self.text.entries(self.function)
+        found = dict[int, int]()
         ways_in = self.text.ways_in[self.blocks.start : self.blocks.stop]
         for at in np.flatnonzero(ways_in).tolist():
             block = self.blocks[at]
@@ -343,7 +343,8 @@ class _Code:
             elif address == self.function.start:
                 found[at] = KEPT
             elif self.graph.named[block]:
-                found[at] = self.shared if address in made else UNKNOWN
+                is_made = address in self.text.entries(self.function)
+                found[at] = self.shared if is_made else UNKNOWN
         return found
 
     def _comes_elsewhere(self, block: int) -> bool:

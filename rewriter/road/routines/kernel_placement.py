@@ -49,11 +49,11 @@ class Scatter:
         What fits makes room for others with what it leaves of its own, so after each the first
         that did not fit are tried again.
         """
-        work, free = self.routines.work, tuple(spaces(self.routines.work))
+        work, found = self.routines.work, {function: Done(function) for function in functions}
+        waiting = sorted(self._chosen(found), key=_order)
+        free = tuple(spaces(work)) if waiting or self.found is None else ()
         self.found = free if self.found is None else self.found
         room = Spaces(list(free))
-        found = {function: Done(function) for function in functions}
-        waiting = sorted(self._chosen(found), key=_order)
         reasons: dict[Function, str] = {}
         at = 0
         while at < len(waiting):

@@ -86,11 +86,8 @@ def _maker(listing: Listing, at: int, first: int) -> int | None:
     call = listing.insn(at)
     assert call is not None
     wanted = call.operand("rb")
-    for position in range(at - 1, first - 1, -1):
-        insn = listing.insn(position)
-        if insn is not None and listing.table.defs(insn) >> wanted & 1:
-            return position
-    return None
+    masks = listing.defs.numbers(slice(first, at))
+    return next((first + n for n in reversed(range(len(masks))) if masks[n] >> wanted & 1), None)
 
 
 class SharedData:
@@ -121,9 +118,10 @@ class SharedData:
             return None
         if insn.name != "ldq" or insn.operand("rb") != GP:
             return None
-        behind = (listing.insn(place) for place in range(position + 1, at))
-        written = any(one is None or listing.table.defs(one) >> GP & 1 for one in behind)
-        return None if written else insn.operand("disp")
+        behind = slice(position + 1, at)
+        written = any(mask >> GP & 1 for mask in listing.defs.numbers(behind))
+        is_code = min(listing.rows[behind].tolist(), default=0) >= 0
+        return insn.operand("disp") if is_code and not written else None
 
 
 SHARED_DATA = SharedData()
