@@ -24,7 +24,7 @@ _TEMPLATES_OPERANDS = 21
 """Operands that have a character of their own: those from AGAIN to the blank."""
 LARGEST = 64 << 20
 """Characters that all pairs together may have: templates may say the same many times."""
-_OPERAND = re.compile(r"(?<![\w.])-?\d+(?![\w.])|\b(?=\w*\d)\w+\b|\b\w{1,2}\b")
+_OPERAND = re.compile(r"((?<![\w.])-?\d+(?![\w.])|\b(?=\w*\d)\w+\b|\b\w{1,2}\b)")
 _HOLE = re.compile("[\x01\x02\x0b-\x1f]")
 _SPECIAL = re.compile(r"[\\\x00-\x1f]")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|.?)", re.DOTALL)
@@ -105,19 +105,19 @@ def _parts(values: list[str], ends: Sequence[int]) -> Iterator[list[str]]:
 
 def _taken(text: str) -> tuple[str, list[tuple[str, str]]]:
     """A text's template, and each operand with its kind."""
-    had: list[str] = []
+    had: dict[str, str] = {}
     operands: list[tuple[str, str]] = []
-
-    def hole(found: re.Match[str]) -> str:
-        operand = found[0]
-        if operand in had[:_TEMPLATES_OPERANDS]:
-            return chr(AGAIN + had.index(operand))
-        had.append(operand)
-        kind = NUMBER if operand.lstrip("-").isdecimal() else WORD
-        operands.append((kind, operand))
-        return kind
-
-    return _OPERAND.sub(hole, text), operands
+    pieces = _OPERAND.split(text)
+    for n in range(1, len(pieces), 2):
+        operand = pieces[n]
+        if operand in had:
+            pieces[n] = had[operand]
+            continue
+        if len(had) < _TEMPLATES_OPERANDS:
+            had[operand] = chr(AGAIN + len(had))
+        pieces[n] = NUMBER if operand.lstrip("-").isdecimal() else WORD
+        operands.append((pieces[n], operand))
+    return "".join(pieces), operands
 
 
 def _filled(template: str, operands: dict[str, Iterator[str]], left: int) -> str:
