@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import LINES
@@ -116,7 +117,7 @@ class _Reader:
         rows = {*listing.rows[first:last].tolist()} & self._rows
         return bool(rows)
 
-    @property
+    @cached_property
     def _rows(self) -> set[int]:
         table, known = self.program.target.table, self.known
         given = known.give_up(0).op.name
