@@ -28,7 +28,7 @@ from rewriter.core.code.listing import FLOW_CODE, among
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import BRANCHING, FALLING, Flow
 from rewriter.core.isa.interned import Interned, interned
-from rewriter.core.isa.registers import Masks, from_columns, of_row
+from rewriter.core.isa.registers import Masks, from_columns, in_columns, of_row
 
 ASSUMED = "arguments of a later call are set after the call"
 """What is taken for granted where a new register is written."""
@@ -197,9 +197,10 @@ class Calls:
         lost = np.zeros((graph.nodes, table.columns), dtype=np.uint64)
         scratch = target.everything & ~target.returned
         all_scratch = table.columns_of(scratch)
-        for number, blocks in self._callers.items():
-            mask = self.writes(self.program.functions[number]) & scratch
-            lost[sorted(blocks)] |= table.columns_of(mask)
+        masks = [self.writes(self.program.functions[n]) & scratch for n in self._callers]
+        rows = in_columns(masks, table.columns)
+        for row, blocks in zip(rows, self._callers.values(), strict=True):
+            lost[sorted(blocks)] |= row
         known = set().union(*self._callers.values()) if self._callers else set()
         calls = self._flows[graph.last - 1] == FLOW_CODE[Flow.INDIRECT_CALL]
         for block in np.flatnonzero(calls).tolist():
