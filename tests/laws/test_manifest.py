@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -303,6 +304,19 @@ def test_a_row_follows_from_another(old: list[int], new: list[int]) -> None:
     assert values.tolist() == old
     assert found.tolist() == partner.tolist()
     assert all(old[n] == new[at] for n, at in enumerate(partner.tolist()) if at >= 0)
+
+
+@settings(deadline=None)
+@given(st.permutations([2**63, 2**64 - 1, *range(10)]), st.integers(0, 3))
+def test_another_order_is_told_without_a_value(order: list[int], same: int) -> None:
+    """The shortest stretch that has the same values is one gap, none of it spelled out."""
+    old, kept, behind = sorted(order), list(range(20, 20 + same)), list(range(30, 40))
+    rows = (np.array([*kept, *some, *behind], np.uint64) for some in (old, order))
+    script, _ = align(*rows, range(same + len(order) + 10))
+    assert not len(script.spelled)
+    ends = [n for n in range(len(old) + 1) if sorted(order[:n]) == old[:n]]
+    long = [end - start for start, end in pairwise(ends) if end - start > 1]
+    assert [gap for gap, _ in script.gaps.reshape(-1, 2).tolist() if gap] == long
 
 
 @settings(deadline=None)

@@ -12,7 +12,9 @@ import pytest
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow
+from rewriter.elf.headers import PT_LOAD
 from targets.alpha.image import pointers
+from targets.alpha.image.switches import DISTANCES
 from targets.alpha.registers import PV
 
 GP = 0x209688  # .got 0x201678 + 0x8010
@@ -88,6 +90,27 @@ def test_entries_are_read_from_the_file(program: Program) -> None:
                 for at in range(0, len(raw), 4)
             ]
             assert [table.base + entry for entry in entries] == list(table.targets)
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 130])
+def test_a_table_ends_where_memory_does(program: Program, count: int) -> None:
+    """Of entries that are read many at once those at the end of a segment are not lost.
+
+    Memory is zero there, so each leads to the base; before a table's end one leads elsewhere.
+    """
+    segments = (s for s in program.image.segments if s.p_type == PT_LOAD)
+    end = max(segment.p_vaddr + segment.p_memsz for segment in segments)
+    base = program.functions[0].start
+    found = DISTANCES.led(program.image, program.listing, end - 4 * count, base)
+    assert found == (base,) * count
+    assert DISTANCES.led(program.image, program.listing, end - 4 * count, base + 1) == ()
+    for table in program.references.tables:
+        if table.exact:
+            found = DISTANCES.led(program.image, program.listing, table.address, table.base)
+            behind = table.address + 4 * len(found)
+            entry = int.from_bytes(program.image.read(behind, 4), "little", signed=True)
+            assert found[: len(table.targets)] == table.targets
+            assert not program.listing.has(table.base + entry)
 
 
 def test_a_bound_check_gives_the_length(program: Program) -> None:
