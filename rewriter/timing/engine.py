@@ -25,6 +25,9 @@ class Chip(Protocol):
         False where that may be something else, because it depends on when accesses are done.
         """
 
+    def foresee(self, transfers: Sequence[Step], times: int) -> None:
+        """Learns the transfers of control of a trace so many times over, at least twice."""
+
 
 class Engine(Protocol):
     """The model of one CPU.

@@ -19,10 +19,19 @@ _ENGINES: Mapping[type[Pipeline], Callable[..., Engine]] = {
 }
 """By the type of a CPU's pipeline, what makes its engine from the CPU and that pipeline."""
 
+_MADE: dict[int, tuple[Cpu, Engine]] = {}
+"""Engines that were asked for, by CPU: they keep what they found out about instructions."""
+
+_KEPT = 64
+
 
 def engine_of(cpu: Cpu) -> Engine:
     """The model of a CPU.  Raises NotDescribed for one without a pipeline."""
-    made = None if cpu.pipeline is None else _ENGINES.get(type(cpu.pipeline))
-    if made is None:
-        raise NotDescribed(f"{cpu.name} has no timing description")
-    return made(cpu, cpu.pipeline)
+    if id(cpu) not in _MADE:
+        made = None if cpu.pipeline is None else _ENGINES.get(type(cpu.pipeline))
+        if made is None:
+            raise NotDescribed(f"{cpu.name} has no timing description")
+        if len(_MADE) == _KEPT:
+            _MADE.clear()
+        _MADE[id(cpu)] = cpu, made(cpu, cpu.pipeline)
+    return _MADE[id(cpu)][1]

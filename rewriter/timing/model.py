@@ -64,6 +64,5 @@ def _foreseeing(one: Chip, trace: Sequence[Step]) -> Chip:
     """A chip that foresees a trace's branches as well as it can."""
     transfers = [step for step in trace if step.insn.op.flow is not Flow.NEXT]
     if transfers and transfers[0] is not trace[-1]:
-        for _ in range(_LEARNING):
-            one.learn(transfers)
+        one.foresee(transfers, _LEARNING)
     return one

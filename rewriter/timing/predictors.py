@@ -2,9 +2,42 @@
 
 from __future__ import annotations
 
+from rewriter.core.isa.instruction import To
+from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Counters, Selected, Tournament, Traits
 
 _WORD_SHIFT = 2  # instructions are words: the lowest bits of an address say nothing
+
+
+class Transfer:
+    """An executed transfer of control, as what foresees it is asked about it again and again.
+
+    `goal` is where control went: where it was not `taken`, to the `following` instruction.
+    """
+
+    __slots__ = (
+        "address",
+        "calls",
+        "computed",
+        "conditional",
+        "following",
+        "goal",
+        "returns",
+        "step",
+        "taken",
+    )
+
+    def __init__(self, step: Step) -> None:
+        flow = step.insn.op.flow
+        self.step = step
+        self.address = step.address
+        self.following = step.address + step.insn.size
+        self.taken = step.target is not None
+        self.goal = self.following if step.target is None else step.target
+        self.calls = flow.calls
+        self.conditional = flow.conditional
+        self.returns = flow.to is To.CALLER
+        self.computed = flow.to is To.REGISTER
 
 
 class TwoLevel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -73,7 +75,10 @@ WHERE = st.integers(0, 12).map(lambda n: 4 * n) | st.integers(0, 8).map(lambda n
 ACCESSES = st.lists(st.tuples(st.integers(0, 6), PLACES, PLACES, WHERE), min_size=1, max_size=40)
 
 
-def run_of(name: str, drawn: list[tuple[int, int, int, int]]) -> list[Step]:
+Drawn = list[tuple[int, int, int, int]] | list[tuple[int, int, int | None, int]]
+
+
+def run_of(name: str, drawn: Drawn) -> list[Step]:
     """A trace with accesses: (instruction, place, where it goes, what it accesses)."""
     cpu, _, code = CHIPS[name]
     rows = TABLE if cpu is EV67 else table(64, "big")
@@ -87,7 +92,7 @@ def run_of(name: str, drawn: list[tuple[int, int, int, int]]) -> list[Step]:
             size = effects.size or 64
             found.append(Step(at, insn, where & -size, size, not effects.loads, None))
         else:
-            moved = insn.op.flow is not Flow.NEXT
+            moved = insn.op.flow is not Flow.NEXT and goal is not None
             found.append(Step(at, insn, None, 0, False, 0x1000 + 4 * goal if moved else None))
     return found
 
@@ -107,6 +112,29 @@ def test_what_is_learnt_for_certain_is_what_a_run_leaves(
         certain = learned.learn(steps)
     if certain:
         assert learned.run(steps) == ran.run(steps)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_branches_are_foreseen_as_if_learnt_so_often(name: str) -> None:
+    """Loops of a few branches in two fetch blocks, and some whose lines give way."""
+    cpu, system, code = CHIPS[name]
+    drawing = random.Random(1)
+    control = [n for n, insn in enumerate(code) if insn and insn.op.flow is not Flow.NEXT]
+    for times in (2, 3, 3, 3, 5, 11, 11, 16) * 8:
+        places = [place << drawing.choice((0, 0, 0, 14)) for place in range(6)]
+        which = {place: drawing.choice(control) for place in places}
+        drawn = [
+            (which[place], place, drawing.choice((None, *places)), 0)
+            for place in drawing.choices(places, k=drawing.randrange(1, 40))
+        ]
+        transfers = run_of(name, drawn)
+        text = {step.address: step.insn for step in transfers}
+        learned, foreseeing = (chip(cpu, system, text) for _ in range(2))
+        for _ in range(times):
+            learned.learn(transfers)
+        foreseeing.foresee(transfers, times)
+        for _ in range(2):
+            assert foreseeing.run(transfers) == learned.run(transfers)
 
 
 @pytest.mark.parametrize("name", CHIPS)

@@ -14,18 +14,19 @@ from rewriter.timing.dispatch.foretold import UNKNOWN, Foretold
 from rewriter.timing.dispatch.items import Item, Items
 from rewriter.timing.dispatch.memory import CachedAccess, Memory
 from rewriter.timing.path import BEGINNING, Event, later, spent
+from rewriter.timing.predictors import Transfer
 from rewriter.timing.result import Delay, Moment, Result, longest
 
 
 class Chip:
     """What it remembers from one run to the next: caches and predictors."""
 
-    def __init__(self, cpu: Cpu, pipeline: Dispatched, system: System) -> None:
+    def __init__(self, cpu: Cpu, pipeline: Dispatched, system: System, items: Items) -> None:
         figures = pipeline.memory
         self._pipeline, self._block = pipeline, cpu.fetch_block.value
         self._penalty = pipeline.fetch.mispredicted.value
         self._indirect = pipeline.fetch.indirect.value
-        self._items = Items(cpu, pipeline)
+        self._items = items
         self._below = Below(figures.inner, system, figures.misses.value)
         self._memory = Memory(figures, self._below)
         self._instructions = Tags(figures.icache)
@@ -58,9 +59,27 @@ class Chip:
             if step.access is not None:
                 sure = self._memory.touch(step) and sure
             if self._items.of(step.insn).control:
-                wrong = self._foretold.fault(step)
-                block = -1 if wrong or step.target is not None else block
-        return sure and not (self._below.full or self._instructions.full or self._memory.full)
+                transfer = Transfer(step)
+                wrong = self._foretold.fault(transfer)
+                block = -1 if wrong or transfer.taken else block
+        return sure and not self._full
+
+    def foresee(self, transfers: Sequence[Step], times: int) -> None:
+        """Learns so often; in between only what foretells has more to learn."""
+        self.learn(transfers)
+        control = [Transfer(step) for step in transfers if self._items.of(step.insn).control]
+        for _ in range(times - 2):
+            if self._full:
+                self.learn(transfers)
+                continue
+            for transfer in control:
+                self._foretold.fault(transfer)
+        self.learn(transfers)
+
+    @property
+    def _full(self) -> bool:
+        """Whether a line has had to give way."""
+        return self._below.full or self._instructions.full or self._memory.full
 
     def _fetched(self, core: Core, step: Step) -> Event:
         """Through the instruction cache."""
@@ -78,7 +97,7 @@ class Chip:
 
     def _follow(self, core: Core, step: Step, item: Item, stages: Stages) -> None:
         """Where fetch goes after this instruction, and what that costs."""
-        wrong = self._foretold.fault(step) if item.control else ""
+        wrong = self._foretold.fault(Transfer(step)) if item.control else ""
         if wrong:
             lost = 1 + self._indirect if wrong == UNKNOWN else self._penalty
             core.front.wrong(Event(stages.issued.time + lost, stages.issued, wrong))

@@ -9,6 +9,7 @@ from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, System, Tournament
 from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.timing.dispatch.chip import Chip
+from rewriter.timing.dispatch.items import Items
 from rewriter.timing.dispatch.steady import SteadyDispatched
 
 
@@ -19,7 +20,7 @@ class DispatchedEngine:
     """Not known to cost anything."""
 
     def __init__(self, cpu: Cpu, pipeline: Dispatched) -> None:
-        self._cpu, self._pipeline = cpu, pipeline
+        self._cpu, self._pipeline, self._items = cpu, pipeline, Items(cpu, pipeline)
         self.line = pipeline.memory.dcache.line.value
         self.tournament: Tournament | None = None
         self.mispredicted = pipeline.fetch.mispredicted.value
@@ -27,7 +28,7 @@ class DispatchedEngine:
 
     def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:
         """A chip just switched on; what it takes does not depend on code that does not run."""
-        return Chip(self._cpu, self._pipeline, system)
+        return Chip(self._cpu, self._pipeline, system, self._items)
 
     def steady(self, table: Table) -> SteadyDispatched:
         """What loops take once they run."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa.instruction import To
-from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Counters, Selected
 from rewriter.core.target.dispatched_cpu import Fetching
 from rewriter.timing import causes
-from rewriter.timing.predictors import Choosing, ReturnStack, Saturating
+from rewriter.timing.predictors import Choosing, ReturnStack, Saturating, Transfer
 
 UNKNOWN = causes.OPERANDS
 """Nothing foretells where a branch goes: fetch waits for the register."""
@@ -29,26 +27,25 @@ class Foretold:
         self._entries = figures.targets.value
         self._targets: dict[int, int] = {}
 
-    def fault(self, step: Step) -> str:
+    def fault(self, transfer: Transfer) -> str:
         """The cause if the branch was not foretold, empty if it was; learns from it."""
-        flow, goal = step.insn.op.flow, step.target
-        if flow.calls and goal is not None and self._returns is not None:
-            self._returns.push(step.address + step.insn.size)
-        if flow.conditional and not self._right(step):
+        taken, goal = transfer.taken, transfer.goal
+        if transfer.calls and taken and self._returns is not None:
+            self._returns.push(transfer.following)
+        if transfer.conditional and not self._right(transfer):
             return causes.BRANCH
-        if goal is None or flow.to not in (To.REGISTER, To.CALLER):
+        if not taken or not (transfer.computed or transfer.returns):
             return ""
-        if flow.to is To.CALLER and self._returns is not None:
+        if transfer.returns and self._returns is not None:
             return "" if self._returns.right(goal) else causes.JUMP
-        return self._remembered(step.address, goal)
+        return self._remembered(transfer.address, goal)
 
-    def _right(self, step: Step) -> bool:
+    def _right(self, transfer: Transfer) -> bool:
         """Whether the direction of a condition was foretold."""
-        taken = step.target is not None
         if self._branches is not None:
-            return self._branches.right(step.address, taken)
-        goal = step.insn.target(step.address)
-        return taken == (goal is not None and goal <= step.address)
+            return self._branches.right(transfer.address, transfer.taken)
+        goal = transfer.step.insn.target(transfer.address)
+        return transfer.taken == (goal is not None and goal <= transfer.address)
 
     def _remembered(self, address: int, target: int) -> str:
         """Whether a branch goes where it went last."""

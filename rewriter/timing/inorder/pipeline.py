@@ -85,6 +85,11 @@ class Chip:
         self.run(steps)
         return True
 
+    def foresee(self, transfers: Sequence[Step], times: int) -> None:
+        """Learns so often."""
+        for _ in range(times):
+            self.learn(transfers)
+
 
 class _Run:
     """One run."""

@@ -9,7 +9,7 @@ from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, OutOfOrder, System, Tournament
 from rewriter.timing.described import traits_of
 from rewriter.timing.outoforder.pipeline import Chip
-from rewriter.timing.outoforder.places import letter
+from rewriter.timing.outoforder.places import Halves
 from rewriter.timing.outoforder.steady import SteadyOutOfOrder
 
 
@@ -21,23 +21,22 @@ class OutOfOrderEngine:
     """One transfer of control is predicted a cycle (21264 Hardware Reference Manual, 2.2.1)."""
 
     def __init__(self, cpu: Cpu, pipeline: OutOfOrder) -> None:
-        self._cpu, self._pipeline = cpu, pipeline
+        self._cpu, self._pipeline, self._halves = cpu, pipeline, Halves(cpu, pipeline)
         self.line = pipeline.memory.dcache.line.value
         self.tournament: Tournament | None = pipeline.fetch.predictor
         self.mispredicted = pipeline.fetch.mispredicted.value
 
     def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:
         """A chip just switched on.  `text` has what stands in the fetch blocks that will run."""
-        return Chip(self._cpu, self._pipeline, system, text)
+        return Chip(self._cpu, self._pipeline, system, self._halves, text)
 
     def steady(self, table: Table) -> SteadyOutOfOrder:
         """What loops take once they run."""
-        return SteadyOutOfOrder(self._cpu, self._pipeline, table)
+        return SteadyOutOfOrder(self._cpu, self._pipeline, table, self._halves)
 
     def slots(self, block: Sequence[Insn]) -> str:
         """The halves that a whole block's instructions go to, the lowest address first."""
-        letters = [letter(self._cpu, self._pipeline, insn) for insn in block]
-        return self._pipeline.window.slotting("".join(reversed(letters)))[::-1]
+        return self._halves.block(block)
 
     def replayed_within(self, size: int) -> int:
         """As many as are in flight at once."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa.instruction import To
-from rewriter.core.readings.interpret import Step
+from collections.abc import Sequence
+
 from rewriter.core.target.cpu import Cpu, OutOfOrder
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags, Translations
 from rewriter.timing.outoforder.places import Place
 from rewriter.timing.path import BEGINNING, Event, later, latest
-from rewriter.timing.predictors import ReturnStack, TwoLevel, hinted
+from rewriter.timing.predictors import ReturnStack, Transfer, TwoLevel, hinted
 
 
 class Front:
@@ -95,27 +95,40 @@ class Front:
         """The next block is fetched only at this event."""
         self._redirect = event
 
-    def foreseen(self, place: Place, step: Step) -> str:
+    def learn(self, transfers: Sequence[tuple[Place, Transfer]], times: int) -> None:
+        """Takes in transfers of control that ran, so often: caches know where they stand."""
+        blocks = [transfer.address & -self._size for _, transfer in transfers]
+        # A block comes from the same way of the cache each time.
+        met = {block: (block, self._tags.find(block) or 0) for block in blocks}
+        for _ in range(times):
+            self.restart()
+            behind: int | None = None
+            for block, (place, transfer) in zip(blocks, transfers, strict=True):
+                if block != behind:
+                    if self._last is not None:
+                        self._lines[self._last] = met[block]
+                    self._last = behind = block
+                if place.control and (self.foreseen(place, transfer) or transfer.taken):
+                    behind = None
+
+    def foreseen(self, place: Place, transfer: Transfer) -> str:
         """The cause of a misprediction by a control-flow instruction, empty if there is none."""
         self._controls += 1
-        flow = place.traits.flow
-        following = step.address + step.insn.size
-        target = following if step.target is None else step.target
-        taken = step.target is not None
-        if flow.calls and (taken or not flow.conditional):
-            self._returns.push(following)
-        if flow.conditional and not self._branches.right(step.address, taken):
-            return causes.BRANCH
-        if flow.conditional and not taken:
-            return ""
-        if flow.to is To.CALLER:
-            return "" if self._returns.right(target) else causes.JUMP
-        if flow.to is To.REGISTER:
-            return "" if self._jump(place, following, target) else causes.JUMP
+        if transfer.calls and (transfer.taken or not transfer.conditional):
+            self._returns.push(transfer.following)
+        if transfer.conditional:
+            if not self._branches.right(transfer.address, transfer.taken):
+                return causes.BRANCH
+            if not transfer.taken:
+                return ""
+        if transfer.returns:
+            return "" if self._returns.right(transfer.goal) else causes.JUMP
+        if transfer.computed:
+            return "" if self._jump(place, transfer) else causes.JUMP
         return ""
 
-    def _jump(self, place: Place, following: int, target: int) -> bool:
+    def _jump(self, place: Place, transfer: Transfer) -> bool:
         """A computed jump: the line predictor once it has seen one, else the hint."""
         if self._last in self._lines:
-            return self._lines[self._last][0] == target & -self._size
-        return hinted(place.traits, following, target)
+            return self._lines[self._last][0] == transfer.goal & -self._size
+        return hinted(place.traits, transfer.following, transfer.goal)

@@ -44,19 +44,15 @@ class Issuer:
 
     def __init__(self, pipeline: OutOfOrder) -> None:
         window = pipeline.window
-        self._cluster = window.cluster
         self._crossing = window.crossing.value
-        self._special = {
-            (producer, consumer): bypass.latency.value
-            for bypass in pipeline.bypasses
-            for producer in bypass.producers
-            for consumer in bypass.consumers
-        }
+        self._special: dict[str, dict[str, int]] = {}
+        for bypass in pipeline.bypasses:
+            for consumer in bypass.consumers:
+                special = self._special.setdefault(consumer, {})
+                special.update(dict.fromkeys(bypass.producers, bypass.latency.value))
         pipes = {p for s in pipeline.classes.values() for p in (*s.pipes, *s.then)}
         self._booked: dict[str, set[int]] = {pipe: set() for pipe in pipes}
-        self._rank = {
-            pipe: (pipe not in window.prefer, index) for index, pipe in enumerate(sorted(pipes))
-        }
+        self._cluster = {pipe: window.cluster.get(pipe, _EVERYWHERE) for pipe in ("", *pipes)}
         self._units: dict[str, int] = {}
         self._values: dict[int, Value] = {}
 
@@ -64,28 +60,28 @@ class Issuer:
         self, place: Place, pipes: tuple[str, ...], registers: tuple[int, ...], least: Event
     ) -> Issued:
         """The first issue to one of the pipes, not before `least`."""
-        best: tuple[int, tuple[bool, int]] | None = None
-        found: tuple[str, int, Value | None] = ("", 0, None)
-        unit = self._units.get(place.sched.unit, 0) if place.sched.unit else 0
+        unit = self._units.get(place.unit, 0) if place.unit else 0
+        soonest = max(least.time, unit)
+        best, pipe, at = -1, "", 0
+        value: Value | None = None
         known: dict[int, tuple[int, Value | None]] = {}
-        for pipe in pipes:
-            cluster = self._cluster.get(pipe, _EVERYWHERE)
-            if cluster not in known:
-                known[cluster] = self._ready(place, registers, cluster)
-            at, value = known[cluster]
-            start = max(at, least.time, unit)
-            booked = self._booked[pipe]
+        for one in pipes:
+            cluster = self._cluster[one]
+            ready = known.get(cluster)
+            if ready is None:
+                ready = known[cluster] = self._ready(place, registers, cluster)
+            start = max(ready[0], soonest)
+            booked = self._booked[one]
             while start in booked:
                 start += 1
-            key = (start, self._rank[pipe])
-            if best is None or key < best:
-                best, found = key, (pipe, at, value)
-        assert best is not None, place
-        pipe, at, value = found
-        self._take(place, pipe, best[0])
-        ready = least if value is None or at <= least.time else self._operand(value, at)
-        conflict = causes.UNIT if place.sched.unit else causes.PIPES
-        return Issued(later(ready, best[0], conflict), pipe, ready)
+            if best < 0 or start < best:
+                best, pipe, at, value = start, one, ready[0], ready[1]
+                if start == soonest:
+                    break
+        self._take(place, pipe, best)
+        first = least if value is None or at <= least.time else self._operand(value, at)
+        conflict = causes.UNIT if place.unit else causes.PIPES
+        return Issued(later(first, best, conflict), pipe, first)
 
     def _operand(self, value: Value, at: int) -> Event:
         """The operand that comes last is there."""
@@ -98,21 +94,23 @@ class Issuer:
         booked.add(cycle)
         if len(booked) > _BOOKED:
             self._booked[pipe] = {c for c in booked if c > cycle - _KEPT}
-        if place.sched.busy is not None:
-            self._units[place.sched.unit] = cycle + place.sched.busy.value
+        if place.busy:
+            self._units[place.unit] = cycle + place.busy
 
     def _ready(
         self, place: Place, registers: tuple[int, ...], cluster: int
     ) -> tuple[int, Value | None]:
         """When the operands can be read in a cluster, and the one that comes last."""
-        latest, last = 0, None
+        latest = 0
+        last: Value | None = None
+        special = self._special.get(place.name)
         for register in registers:
             value = self._values.get(register)
             if value is None:
                 continue
             at = value.issued.time + value.latency
-            if (value.name, place.name) in self._special:
-                latency = self._special[value.name, place.name]
+            if special is not None and value.name in special:
+                latency = special[value.name]
                 at = value.issued.time + latency
                 value = Value(value.issued, latency, value.cluster, value.name, value.cause)
             elif value.cluster not in (_EVERYWHERE, cluster) and cluster != _EVERYWHERE:
@@ -123,7 +121,7 @@ class Issuer:
 
     def write(self, place: Place, event: Event, latency: int, pipe: str, cause: str) -> None:
         """The results of an instruction that was issued; a load's are seen by both clusters."""
-        cluster = _EVERYWHERE if cause else self._cluster.get(pipe, _EVERYWHERE)
+        cluster = _EVERYWHERE if cause else self._cluster[pipe]
         for register in place.writes:
             self._values[register] = Value(
                 event, latency, cluster, place.name, cause or causes.OPERANDS

@@ -77,7 +77,8 @@ class Mapper:
         """The instructions of one cycle need an entry in the window and free registers."""
         if len(self._blocks) == self._room:
             self._after(self._blocks[0], causes.WINDOW)
-        for taken, free in zip(self._taken, self._free, strict=True):
+        for floating in (False, True):
+            taken, free = self._taken[floating], self._free[floating]
             while len(taken) > free:
                 self._after(taken.popleft(), causes.REGISTERS)
         self._blocks.append(BEGINNING)
@@ -89,7 +90,7 @@ class Mapper:
 
     def enter(self, place: Place) -> Event:
         """An instruction is mapped; it then stands in its queues."""
-        for floating in place.queues[:1] if place.sched.split else place.queues:
+        for floating in place.queues[:1] if place.split else place.queues:
             self._queued(floating)
         return self.event
 
@@ -100,10 +101,12 @@ class Mapper:
         self._queued(place.queues[-1])
         return self.event
 
-    def issued(self, place: Place, *events: Event) -> None:
-        """An instruction left its queue or queues."""
-        for floating, event in zip(place.queues, events, strict=True):
+    def issued(self, place: Place, first: Event, last: Event) -> None:
+        """An instruction left its queue, or its queues one after the other."""
+        event = first
+        for floating in place.queues:
             self._queues[floating].leave(event)
+            event = last
 
     def retired(self, place: Place, event: Event) -> None:
         """An instruction gave back its old registers, and perhaps its block's entry."""

@@ -17,9 +17,10 @@ from rewriter.timing.outoforder.fetch import Front
 from rewriter.timing.outoforder.issue import Issuer
 from rewriter.timing.outoforder.mapper import Mapper
 from rewriter.timing.outoforder.memory import Loaded, Mbox, Trap
-from rewriter.timing.outoforder.places import Place, Places
+from rewriter.timing.outoforder.places import Halves, Place, Places
 from rewriter.timing.outoforder.retire import Retirement
 from rewriter.timing.path import BEGINNING, Event, later, latest, spent
+from rewriter.timing.predictors import Transfer
 from rewriter.timing.result import Delay, Moment, Result, longest
 
 
@@ -27,25 +28,28 @@ class Chip:
     """What a chip remembers from one run to the next: caches, buffers, predictors."""
 
     def __init__(
-        self, cpu: Cpu, pipeline: OutOfOrder, system: System, text: Mapping[int, Insn]
+        self,
+        cpu: Cpu,
+        pipeline: OutOfOrder,
+        system: System,
+        halves: Halves,
+        text: Mapping[int, Insn],
     ) -> None:
         self.pipeline = pipeline
         self.below = Below((), system, pipeline.memory.misses.value)
         self.front = Front(cpu, pipeline, self.below)
         self.mbox = Mbox(pipeline, self.below)
-        self.places = Places(cpu, pipeline, text)
+        self.places = Places(halves, cpu.fetch_block.value, text)
         self.mask = -cpu.fetch_block.value
 
     def run(self, steps: Sequence[Step]) -> Result:
         """Runs a trace from time zero."""
-        for part in (self.below, self.front, self.mbox):
-            part.restart()
+        self._restart()
         return _Run(self).all(steps)
 
     def learn(self, steps: Sequence[Step]) -> bool:
         """What a run of the steps leaves; only which lines give way depends on its times."""
-        for part in (self.below, self.front, self.mbox):
-            part.restart()
+        self._restart()
         front, mask = self.front, self.mask
         block: int | None = None
         for step in steps:
@@ -54,10 +58,34 @@ class Chip:
                 front.fetch(step.address, BEGINNING)
             place = self.places.at(step.address, step.insn)
             if step.access is not None:
-                self.mbox.touch(step, place.name in self.pipeline.write_hints)
-            if place.control and (front.foreseen(place, step) or step.target is not None):
-                block = None
-        return not (self.below.full or front.full or self.mbox.full)
+                self.mbox.touch(step, place.write_hint)
+            if place.control:
+                transfer = Transfer(step)
+                if front.foreseen(place, transfer) or transfer.taken:
+                    block = None
+        return not self._full
+
+    def foresee(self, transfers: Sequence[Step], times: int) -> None:
+        """Learns so often; in between only predictors have more to learn."""
+        self.learn(transfers)
+        if self._full:
+            for _ in range(times - 2):
+                self.learn(transfers)
+        else:
+            met = [(self.places.at(one.address, one.insn), Transfer(one)) for one in transfers]
+            self.front.learn(met, times - 2)
+        self.learn(transfers)
+
+    @property
+    def _full(self) -> bool:
+        """Whether a line or a page has had to give way."""
+        return self.below.full or self.front.full or self.mbox.full
+
+    def _restart(self) -> None:
+        """Time starts again at zero."""
+        self.below.restart()
+        self.front.restart()
+        self.mbox.restart()
 
 
 class _Issue:
@@ -83,7 +111,6 @@ class _Run:
         self._retirement = Retirement(pipeline.window)
         self._issue_stage = pipeline.window.issue_stage.value
         self._hit = pipeline.memory.dcache.latency.value
-        self._hints, self._barriers = pipeline.write_hints, pipeline.barriers
         self._barrier = BEGINNING
         self._fetched = BEGINNING
         self._depth = causes.START  # why the stages between fetch and issue were empty
@@ -102,7 +129,7 @@ class _Run:
             issue, moment = self._one(step, place)
             moments.append(moment)
             if place.control:
-                wrong = self._front.foreseen(place, step)
+                wrong = self._front.foreseen(place, Transfer(step))
                 if wrong:
                     redirect = self._refetch(issue.event, Trap(wrong, self._front.penalty[wrong]))
                     self._front.restarted(redirect)
@@ -161,16 +188,15 @@ class _Run:
         first = issuer.issue(place, place.pipes, place.reads, least)
         waits = _waits(queued, first.ready, first.event)
         if not place.then:
-            mapper.issued(place, first.event)
+            mapper.issued(place, first.event, first.event)
             return _Issue(first.event, first.pipe, waits)
-        assert place.sched.after is not None
-        least = Event(first.event.time + place.sched.after.value, first.event, causes.OPERANDS)
-        if place.sched.split:
+        least = Event(first.event.time + place.after, first.event, causes.OPERANDS)
+        if place.split:
             queued = self._queued(mapper.split(place))
             least = latest(least, queued)
         second = issuer.issue(place, place.then, place.late, least)
         mapper.issued(place, first.event, second.event)
-        waits += [(causes.OPERANDS, place.sched.after.value)]
+        waits += [(causes.OPERANDS, place.after)]
         waits += _waits(least, second.ready, second.event)
         return _Issue(second.event, f"{first.pipe}+{second.pipe}", waits)
 
@@ -180,7 +206,7 @@ class _Run:
 
     def _held(self, step: Step, place: Place, queued: Event) -> Event:
         """What an access must wait for beside its operands."""
-        if place.name in self._barriers:
+        if place.barrier:
             return later(queued, self._mbox.finished, causes.BARRIER)
         if step.access is None:
             return queued
@@ -191,7 +217,7 @@ class _Run:
         return queued
 
     def _trap(self, step: Step, place: Place, issue: int) -> Trap | None:
-        if place.name in self._hints:
+        if place.write_hint:
             return None
         if step.store:
             return self._mbox.store_trap(step, issue)
@@ -202,10 +228,10 @@ class _Run:
     def _completed(self, step: Step, place: Place, issue: _Issue) -> Loaded:
         """Latency of the result, and its cause if it is a load's."""
         event = issue.event
-        if place.name in self._barriers:
+        if place.barrier:
             self._barrier = Event(event.time + 1, event, causes.BARRIER)
         latency, cause = place.latency, ""
-        if step.access is not None and place.name in self._hints:
+        if step.access is not None and place.write_hint:
             self._mbox.allocate(step, event.time)
         elif step.access is not None and step.size and not step.store:
             loaded = self._mbox.load(step, event.time)
@@ -222,9 +248,9 @@ class _Run:
         cause = loaded.cause or causes.OPERANDS
         ready = later(issued, issued.time + late, cause)
         ready = Event(ready.time + usual, ready, causes.RETIRE)
-        retired = self._retirement.retire(ready, place.traits.flow.conditional)
+        retired = self._retirement.retire(ready, place.conditional)
         self._mapper.retired(place, retired)
-        if step.access is not None and step.size and place.name not in self._hints:
+        if step.access is not None and step.size and not place.write_hint:
             if step.store:
                 self._mbox.store(step, issued, retired.time)
             else:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.cpu import Cpu, OutOfOrder, Sched, Traits
+from rewriter.core.isa.table import REMEMBERED
+from rewriter.core.target.cpu import Cpu, OutOfOrder, Traits
 from rewriter.timing.described import CONTROL, NotDescribed, sched_of, traits_of
 
-_NEITHER = "E"
+_UPPER, _LOWER, _NEITHER = "U", "L", "E"
 _WORD = 4
 
 
 @dataclass(slots=True)
 class Place:
-    """One instruction at one address.
+    """An instruction in one half of the integer unit.
 
-    `reads` are needed to issue, `late` only to issue the second time.  `queues` has one entry for
-    each time it is issued: whether that is from the floating-point queue.  `stage` is the first
-    pipeline stage, counted from fetch, in which it can retire.
+    It goes to the first of `pipes` that is free soonest, and then to one of `then` `after` cycles
+    later at least; `busy` is for how long it keeps its `unit`, if it does.  `reads` are needed to
+    issue, `late` only to issue the second time.  `queues` has one entry for each time it is issued:
+    whether that is from the floating-point queue.  `stage` is the first pipeline stage, counted
+    from fetch, in which it can retire.
     """
 
-    insn: Insn
-    address: int
     traits: Traits
-    sched: Sched
     name: str
     pipes: tuple[str, ...]
     then: tuple[str, ...]
@@ -33,33 +33,113 @@ class Place:
     late: tuple[int, ...]
     writes: tuple[int, ...]
     latency: int
+    after: int
+    split: bool
+    unit: str
+    busy: int
     stage: int
     control: bool
+    conditional: bool
     queues: tuple[bool, ...]
+    barrier: bool
+    write_hint: bool
 
 
-def letter(cpu: Cpu, pipeline: OutOfOrder, insn: Insn) -> str:
-    """Upper, lower, or either half of the integer unit, as the slotting rule writes it.
+class Halves:
+    """What an instruction is in either half of the integer unit, and which one it goes to.
 
-    Data in a fetch block is slotted too; which way, no manual says.
+    What was asked is kept.
     """
-    if not insn.op.sched:
-        raise NotDescribed("data stands beside the code of a fetch block")
-    sched = sched_of(cpu, traits_of(cpu, insn))
-    pipes = set(sched.then or sched.pipes)
-    if pipes and pipes <= set(pipeline.window.upper):
-        return "U"
-    if pipes and pipes <= set(pipeline.window.lower):
-        return "L"
-    return _NEITHER
+
+    def __init__(self, cpu: Cpu, pipeline: OutOfOrder) -> None:
+        self._cpu, self._pipeline = cpu, pipeline
+        self._places: dict[Insn, tuple[Place, Place]] = {}
+        self._letters: dict[Insn, str] = {}
+        self._blocks: dict[tuple[Insn | None, ...], str] = {}
+
+    def letter(self, insn: Insn) -> str:
+        """Upper, lower, or either half, as the slotting rule writes it.
+
+        Data in a fetch block is slotted too; which way, no manual says.
+        """
+        found = self._letters.get(insn)
+        if found is None:
+            if len(self._letters) == REMEMBERED:
+                self._letters.clear()
+            found = self._letters[insn] = self._letter(insn)
+        return found
+
+    def _letter(self, insn: Insn) -> str:
+        if not insn.op.sched:
+            raise NotDescribed("data stands beside the code of a fetch block")
+        sched = sched_of(self._cpu, traits_of(self._cpu, insn))
+        pipes, window = set(sched.then or sched.pipes), self._pipeline.window
+        if pipes and pipes <= set(window.upper):
+            return _UPPER
+        return _LOWER if pipes and pipes <= set(window.lower) else _NEITHER
+
+    def block(self, insns: Sequence[Insn | None]) -> str:
+        """The halves that a whole block's instructions go to, the lowest address first; what is
+        not known goes to either."""
+        key = tuple(insns)
+        found = self._blocks.get(key)
+        if found is None:
+            if len(self._blocks) == REMEMBERED:
+                self._blocks.clear()
+            letters = [_NEITHER if insn is None else self.letter(insn) for insn in reversed(key)]
+            found = self._blocks[key] = self._pipeline.window.slotting("".join(letters))[::-1]
+        return found
+
+    def places(self, insn: Insn) -> tuple[Place, Place]:
+        """The instruction in the upper half, and in the lower."""
+        found = self._places.get(insn)
+        if found is None:
+            if len(self._places) == REMEMBERED:
+                self._places.clear()
+            window = self._pipeline.window
+            found = self._made(insn, window.upper), self._made(insn, window.lower)
+            self._places[insn] = found
+        return found
+
+    def _made(self, insn: Insn, allowed: tuple[str, ...]) -> Place:
+        traits = traits_of(self._cpu, insn)
+        sched, pipeline = sched_of(self._cpu, traits), self._pipeline
+        window = pipeline.window
+        reads = list(zip(traits.reads, traits.roles, strict=True))
+        stage = sched.retire or window.retire_stage
+        integer = {*window.upper, *window.lower}
+        return Place(
+            *(traits, traits.sched),
+            pipes=self._narrowed(sched.pipes, allowed),
+            then=self._narrowed(sched.then, allowed),
+            reads=tuple(r for r, role in reads if role not in sched.late),
+            late=tuple(r for r, role in reads if role in sched.late),
+            writes=traits.writes,
+            latency=sched.latency.value,
+            after=sched.after.value if sched.after else 0,
+            split=sched.split,
+            unit=sched.unit,
+            busy=sched.busy.value if sched.busy else 0,
+            stage=stage.value,
+            control=traits.flow in CONTROL,
+            conditional=traits.flow.conditional,
+            queues=tuple(not set(p) <= integer for p in (sched.pipes, sched.then) if p),
+            barrier=traits.sched in pipeline.barriers,
+            write_hint=traits.sched in pipeline.write_hints,
+        )
+
+    def _narrowed(self, pipes: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
+        """Of pipes in both halves only the half that the block's slotting gives, in order."""
+        prefer = self._pipeline.window.prefer
+        found = [p for p in pipes if p in allowed] or pipes
+        return tuple(sorted(found, key=lambda pipe: (pipe not in prefer, pipe)))
 
 
 class Places:
     """The places of an out-of-order CPU's trace: pipes depend on the whole fetch block."""
 
-    def __init__(self, cpu: Cpu, pipeline: OutOfOrder, text: Mapping[int, Insn]) -> None:
-        self._cpu, self._pipeline, self._text = cpu, pipeline, text
-        self._block = cpu.fetch_block.value
+    def __init__(self, halves: Halves, block: int, text: Mapping[int, Insn]) -> None:
+        self._halves, self._block, self._text = halves, block, text
         self._places: dict[int, Place] = {}
         self._slots: dict[int, str] = {}
 
@@ -67,51 +147,15 @@ class Places:
         """The place of an instruction."""
         place = self._places.get(address)
         if place is None:
-            place = self._places[address] = self._make(address, insn)
+            upper, lower = self._halves.places(insn)
+            half = self.slots(address & -self._block)[address % self._block // _WORD]
+            place = self._places[address] = upper if half == _UPPER else lower
         return place
 
     def slots(self, block: int) -> str:
-        """The halves that a block's instructions go to, the lowest address first.
-
-        An instruction that is not known counts as one that can go to either.
-        """
+        """The halves that a block's instructions go to, the lowest address first."""
         found = self._slots.get(block)
         if found is None:
-            letters = [self._letter(block + offset) for offset in range(0, self._block, _WORD)]
-            pattern = "".join(reversed(letters))
-            found = self._pipeline.window.slotting(pattern)[::-1]
-            self._slots[block] = found
+            insns = [self._text.get(block + offset) for offset in range(0, self._block, _WORD)]
+            found = self._slots[block] = self._halves.block(insns)
         return found
-
-    def _letter(self, address: int) -> str:
-        insn = self._text.get(address)
-        if insn is None:
-            return _NEITHER
-        return letter(self._cpu, self._pipeline, insn)
-
-    def _make(self, address: int, insn: Insn) -> Place:
-        traits = traits_of(self._cpu, insn)
-        sched = sched_of(self._cpu, traits)
-        window = self._pipeline.window
-        half = self.slots(address & -self._block)[address % self._block // _WORD]
-        allowed = window.upper if half == "U" else window.lower
-        reads = list(zip(traits.reads, traits.roles, strict=True))
-        stage = sched.retire or window.retire_stage
-        integer = {*window.upper, *window.lower}
-        return Place(
-            *(insn, address, traits, sched, traits.sched),
-            pipes=_narrowed(sched.pipes, allowed),
-            then=_narrowed(sched.then, allowed),
-            reads=tuple(r for r, role in reads if role not in sched.late),
-            late=tuple(r for r, role in reads if role in sched.late),
-            writes=traits.writes,
-            latency=sched.latency.value,
-            stage=stage.value,
-            control=traits.flow in CONTROL,
-            queues=tuple(not set(p) <= integer for p in (sched.pipes, sched.then) if p),
-        )
-
-
-def _narrowed(pipes: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Of pipes in both halves only the half that the block's slotting gives."""
-    return tuple(p for p in pipes if p in allowed) or pipes

@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import REMEMBERED, Table
 from rewriter.core.target.cpu import Cpu, OutOfOrder, Sched
-from rewriter.timing.outoforder.places import letter
+from rewriter.timing.outoforder.places import Halves
 from rewriter.timing.steady import State, Steady, ends
 from rewriter.timing.steady_node import Node, Placed, Reads
 
@@ -185,13 +185,12 @@ class RepeatedOutOfOrder:
 class SteadyOutOfOrder(Steady):
     """Loops on a CPU that issues whatever is ready, from two halves of an integer unit."""
 
-    def __init__(self, cpu: Cpu, pipeline: OutOfOrder, table: Table) -> None:
+    def __init__(self, cpu: Cpu, pipeline: OutOfOrder, table: Table, halves: Halves) -> None:
         super().__init__(cpu, pipeline, table)
         self.slotted = self
         self.upper, self.lower = pipeline.window.upper, pipeline.window.lower
         self._pipeline = pipeline
-        self._halves: dict[tuple[Insn | None, ...], str] = {}
-        self._letters: dict[Insn, str] = {}
+        self._halves = halves
         self._known: dict[tuple[int, ...], Fraction] = {}
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
@@ -237,14 +236,7 @@ class SteadyOutOfOrder(Steady):
 
     def halves(self, block: Sequence[Insn | None]) -> str:
         """The halves that a whole block's instructions go to; what is not known goes to either."""
-        key = tuple(block)
-        found = self._halves.get(key)
-        if found is None:
-            if len(self._halves) == REMEMBERED:
-                self._halves.clear()
-            letters = "".join("E" if i is None else self.letter(i) for i in reversed(key))
-            found = self._halves[key] = self.slotting(letters)[::-1]
-        return found
+        return self._halves.block(block)
 
     def slotting(self, letters: str) -> str:
         """The half of each instruction of a block by their letters; the highest address first."""
@@ -252,12 +244,7 @@ class SteadyOutOfOrder(Steady):
 
     def letter(self, insn: Insn) -> str:
         """Upper, lower or either half, as the slotting rule writes it."""
-        found = self._letters.get(insn)
-        if found is None:
-            if len(self._letters) == REMEMBERED:
-                self._letters.clear()
-            found = self._letters[insn] = letter(self.cpu, self._pipeline, insn)
-        return found
+        return self._halves.letter(insn)
 
     def _narrowed(self, pipes: tuple[str, ...], half: str) -> tuple[str, ...]:
         """Of pipes in both halves only those of the one."""
