@@ -46,6 +46,7 @@ from rewriter.road.remembered.recalled import Recalled
 from rewriter.road.remembered.results import Results
 from rewriter.road.steps import Step, Steps
 from rewriter.road.work import Work
+from rewriter.verify.routines.replaceable import Named
 from rewriter.verify.terms.exchange import Exchange, Outcomes
 
 Progress = Callable[[str, int, int], None]
@@ -236,6 +237,7 @@ class _Sequential:
         prepared = Steps(work, passes)
         self.routines, self.scatter = prepared.routines, prepared.scatter
         self.steps: Sequence[Step] = prepared.all()
+        self._share = prepared.share
 
     def run(self, order: Sequence[Function], progress: Progress) -> bytes:
         """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
@@ -290,7 +292,7 @@ class _Sequential:
             self.recalled.recall(self.routines.choices, work.known.named)
         later = [function for function in wanted if self._waits(function)]
         waiting = frozenset(later)
-        if self.routines is not None and any(map(self._named, wanted)):
+        if self.routines is not None and any(map(self._untried, wanted)):
             # All processes ask for it, and what finds it takes much memory.
             guarded(Substitute.name, work.known.prepare, lambda reason: None)
         left = (one for one in wanted if one not in waiting and not self._settled(one))
@@ -319,12 +321,15 @@ class _Sequential:
             Apart() if self.routines is None else self.routines.choices,
         )
 
-        def worked(functions: Iterable[Function]) -> Iterator[Done]:
+        def worked(functions: Sequence[Function]) -> Iterator[Done]:
+            self._share(functions)
             task = partial(self._first, waiting)
             return each(task, functions, self.jobs, learning, attrgetter("size"))
 
         recalled = self.recalled
-        found = worked(wanted) if recalled is None else recalled.through(wanted, waiting, worked)
+        found = (
+            worked(tuple(wanted)) if recalled is None else recalled.through(wanted, waiting, worked)
+        )
         for at, done in enumerate(found):
             if at % 50 == 0:
                 progress("prove", at, len(self.functions))
@@ -333,18 +338,23 @@ class _Sequential:
     def _look(self, functions: Iterable[Function]) -> None:
         """Known routines are tried by all processes, before one gives them places in order."""
         if self.routines is not None:
-            named = [function for function in functions if self._named(function)]
+            named = [function for function in functions if self._entered(function)]
             learning = Together(Outcomes(self.work.known), self.routines.choices)
             with spending(f"{Substitute.name}: trials"):
                 look, size = self.routines.choices.look, attrgetter("size")
                 for _ in each(look, named, self.jobs, learning, size):
                     pass
 
-    def _named(self, function: Function) -> bool:
-        """Whether known routines are entered in a function."""
-        known = self.work.known
-        found = guarded(Substitute.name, partial(known.within, function), lambda reason: [])
-        return bool(found)
+    def _entered(self, function: Function) -> Sequence[Named]:
+        """The known routines that are entered in a function."""
+        within = partial(self.work.known.within, function)
+        return guarded(Substitute.name, within, lambda reason: [])
+
+    def _untried(self, function: Function) -> bool:
+        """Whether known routines are entered there of which nobody looked for what may stand."""
+        known = {} if self.routines is None else self.routines.choices.first
+        named = self._entered(function)
+        return bool(named) and not any(one.address in known for one in named)
 
     def _waits(self, function: Function) -> bool:
         """Whether a routine waits for the room that others leave: in a kernel each, elsewhere one

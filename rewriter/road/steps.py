@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from passes.align import Align
 from passes.combining.prefix import Prefix, Prefixer
@@ -37,17 +37,29 @@ _MANY = 200
 """Functions with loops: one of so many has a loop for the exact scheduler."""
 
 
+def _solving(loops: Container[int], functions: Iterable[Function]) -> None:
+    """Loads the exact scheduler's solver where so many of some functions have loops."""
+    if sum(function.start in loops for function in functions) >= _MANY:
+        load()
+
+
+def _nothing(functions: Iterable[Function]) -> None:
+    """What functions need is there."""
+
+
 class Steps:
     """Takes passes in their order; each says by `prepare` what it does.
 
     All that a pass asks about the whole file is found here, once, before functions are shared out.
-    `routines` and `scatter` are there where known routines become others.
+    `routines` and `scatter` are there where known routines become others; `share` is told of
+    functions that processes are about to share.
     """
 
     def __init__(self, work: Work, passes: Iterable[Pass]) -> None:
         self.work = work
         self.routines: Routines | None = None
         self.scatter: Scatter | None = None
+        self.share: Callable[[Iterable[Function]], None] = _nothing
         self._techniques: list[Technique] = []
         self._triggers: list[Trigger] = []
         self._cleaning: list[Technique] = []
@@ -90,8 +102,8 @@ class Steps:
     def reorders(self) -> None:
         """Instructions change places, where the layout has put them."""
         scheduler = Scheduler(self.work.program, self.work.cpu, self.work.prover)
-        if asked(scheduler.steady) and len(self._loops) >= _MANY:
-            load()
+        if asked(scheduler.steady):
+            self.share = partial(_solving, self._loops)
         self._last.append((Schedule.name, Loops(self.work, scheduler, self._loops).run))
 
     def prefixes(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rewriter.analysis.program import Program
@@ -31,7 +31,7 @@ class Recalled:
         self,
         functions: Iterable[Function],
         waiting: Collection[Function],
-        work: Callable[[Iterable[Function]], Iterator[Done]],
+        work: Callable[[Sequence[Function]], Iterator[Done]],
     ) -> Iterator[Done]:
         """What functions became, in their order: recalled, or by `work`; those waiting by that."""
         functions = tuple(functions)
