@@ -26,8 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fixtures.inputs import tool
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.cpu import Figure
+from rewriter.core.target.cpu import Cpu, Figure
 from rewriter.core.target.dispatched_cpu import Dispatched
+from rewriter.timing.dispatch.items import Items
 from rewriter.timing.dispatch.steady import SteadyDispatched
 from targets.ppc.cpus import CPUS
 from targets.ppc.isa import table
@@ -47,7 +48,11 @@ def described(cpu: str) -> Dispatched:
 
 def steady(cpu: str) -> SteadyDispatched:
     """The steady state of a CPU."""
-    return SteadyDispatched(CPUS[cpu], described(cpu), _TABLE)
+    return _steady(CPUS[cpu], described(cpu))
+
+
+def _steady(cpu: Cpu, pipeline: Dispatched) -> SteadyDispatched:
+    return SteadyDispatched(cpu, pipeline, _TABLE, Items(cpu, pipeline))
 
 
 # What gcc says ----------------------------------------------------------------------------
@@ -309,7 +314,7 @@ def _timed(cpu: str, function: str, body: list[str]) -> Loop:
     took, units = _mca(cpu, text)
     insns = assembled(text, COMPILERS[cpu])
     flight = replace(described(cpu).flight, instructions=_WINDOW)
-    model = SteadyDispatched(CPUS[cpu], replace(described(cpu), flight=flight), _TABLE)
+    model = _steady(CPUS[cpu], replace(described(cpu), flight=flight))
     return Loop(function, len(insns), took, passing(model, insns), _bound(cpu, text, took, units))
 
 

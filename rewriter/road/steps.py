@@ -103,7 +103,7 @@ class Steps:
         """Instructions change places, where the layout has put them."""
         scheduler = Scheduler(self.work.program, self.work.cpu, self.work.prover)
         if asked(scheduler.steady):
-            self.share = partial(_solving, self._loops)
+            self.share = partial(_solving, frozenset(self._loops))
         self._last.append((Schedule.name, Loops(self.work, scheduler, self._loops).run))
 
     def prefixes(self) -> None:

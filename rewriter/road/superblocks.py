@@ -211,7 +211,8 @@ def _bases(program: Program, at: NDArray[np.int64], names: frozenset[str]) -> ND
     listing, graph = program.listing, program.graph
     numbers = [number for number, op in enumerate(listing.table.rows) if op.name in names]
     falls = among(listing.flows, (Flow.NEXT, Flow.BRANCH))
-    ends, results = np.isin(np.arange(len(listing) + 1), graph.last), listing.defs[at]
+    ends, results = np.zeros(len(listing) + 1, dtype=bool), listing.defs[at]
+    ends[graph.last] = True
     reader, spoiled = np.zeros(len(at), dtype=np.int64), np.zeros(len(at), dtype=bool)
     held = np.ones(len(at), dtype=bool)
     for behind in range(1, _SOON):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu, Pipeline
-from rewriter.timing.described import NotDescribed, sched_of, traits_of
+from rewriter.timing.described import Bypasses, NotDescribed, sched_of, traits_of
 from rewriter.timing.engines import engine_of
 
 
@@ -37,26 +37,16 @@ def latency(cpu: Cpu, producer: Insn, consumer: Insn) -> int:
     result of the producer, or may issue together with it.
     """
     made, used = traits_of(cpu, producer), traits_of(cpu, consumer)
-    sched = sched_of(cpu, made)
+    sched, bypasses = sched_of(cpu, made), Bypasses(pipeline_of(cpu))
     first = 0 if sched.after is None else sched.after.value
     late = sched_of(cpu, used).late
     worst = 0
     for register, role in zip(used.reads, used.roles, strict=True):
         if register in made.writes:
-            there = first + _special(cpu, made.sched, used.sched, role, sched.latency.value)
+            there = first + bypasses.to(used.sched, role).get(made.sched, sched.latency.value)
             after = sched_of(cpu, used).after
             worst = max(worst, there - (after.value if role in late and after else 0))
     return worst
-
-
-def _special(cpu: Cpu, producer: str, consumer: str, role: str, usual: int) -> int:
-    """The latency between two classes at one operand."""
-    found = usual
-    for bypass in pipeline_of(cpu).bypasses:
-        fits = producer in bypass.producers and consumer in bypass.consumers
-        if fits and bypass.operand in ("", role):
-            found = bypass.latency.value
-    return found
 
 
 def slots(cpu: Cpu, block: Sequence[Insn]) -> str:

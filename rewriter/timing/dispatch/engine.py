@@ -32,7 +32,7 @@ class DispatchedEngine:
 
     def steady(self, table: Table) -> SteadyDispatched:
         """What loops take once they run."""
-        return SteadyDispatched(self._cpu, self._pipeline, table)
+        return SteadyDispatched(self._cpu, self._pipeline, table, self._items)
 
     def slots(self, block: Sequence[Insn]) -> str:
         """Nothing: a pipe is chosen when an instruction issues."""

@@ -98,9 +98,9 @@ class _DispatchedLine(Line):
 class SteadyDispatched(Steady):
     """The steady state of loops on such a CPU."""
 
-    def __init__(self, cpu: Cpu, pipeline: Dispatched, table: Table) -> None:
+    def __init__(self, cpu: Cpu, pipeline: Dispatched, table: Table, items: Items) -> None:
         super().__init__(cpu, pipeline, table)
-        self._pipeline, self._items = pipeline, Items(cpu, pipeline)
+        self._pipeline, self._items = pipeline, items
         self._after_store = pipeline.memory.after_store.value
         flight, places = pipeline.flight, pipeline.grouping.places.value
         self._room = flight.instructions.value if flight.instructions else 0

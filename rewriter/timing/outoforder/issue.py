@@ -45,11 +45,6 @@ class Issuer:
     def __init__(self, pipeline: OutOfOrder) -> None:
         window = pipeline.window
         self._crossing = window.crossing.value
-        self._special: dict[str, dict[str, int]] = {}
-        for bypass in pipeline.bypasses:
-            for consumer in bypass.consumers:
-                special = self._special.setdefault(consumer, {})
-                special.update(dict.fromkeys(bypass.producers, bypass.latency.value))
         pipes = {p for s in pipeline.classes.values() for p in (*s.pipes, *s.then)}
         self._booked: dict[str, set[int]] = {pipe: set() for pipe in pipes}
         self._cluster = {pipe: window.cluster.get(pipe, _EVERYWHERE) for pipe in ("", *pipes)}
@@ -103,13 +98,13 @@ class Issuer:
         """When the operands can be read in a cluster, and the one that comes last."""
         latest = 0
         last: Value | None = None
-        special = self._special.get(place.name)
+        special = place.special
         for register in registers:
             value = self._values.get(register)
             if value is None:
                 continue
             at = value.issued.time + value.latency
-            if special is not None and value.name in special:
+            if value.name in special:
                 latency = special[value.name]
                 at = value.issued.time + latency
                 value = Value(value.issued, latency, value.cluster, value.name, value.cause)

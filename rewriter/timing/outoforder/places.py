@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import REMEMBERED
 from rewriter.core.target.cpu import Cpu, OutOfOrder, Traits
-from rewriter.timing.described import CONTROL, NotDescribed, sched_of, traits_of
+from rewriter.timing.described import CONTROL, Bypasses, NotDescribed, sched_of, traits_of
 
 _UPPER, _LOWER, _NEITHER = "U", "L", "E"
 _WORD = 4
+_ANY = ""  # no chip of this kind is known to have a bypass to one operand alone
 
 
 @dataclass(slots=True)
@@ -20,7 +21,8 @@ class Place:
 
     It goes to the first of `pipes` that is free soonest, and then to one of `then` `after` cycles
     later at least; `busy` is for how long it keeps its `unit`, if it does.  `reads` are needed to
-    issue, `late` only to issue the second time.  `queues` has one entry for each time it is issued:
+    issue, `late` only to issue the second time; `special` are, by class of producers, latencies to
+    it that are not their usual ones.  `queues` has one entry for each time it is issued:
     whether that is from the floating-point queue.  `stage` is the first pipeline stage, counted
     from fetch, in which it can retire.
     """
@@ -32,6 +34,7 @@ class Place:
     reads: tuple[int, ...]
     late: tuple[int, ...]
     writes: tuple[int, ...]
+    special: Mapping[str, int]
     latency: int
     after: int
     split: bool
@@ -52,7 +55,7 @@ class Halves:
     """
 
     def __init__(self, cpu: Cpu, pipeline: OutOfOrder) -> None:
-        self._cpu, self._pipeline = cpu, pipeline
+        self._cpu, self._pipeline, self._bypasses = cpu, pipeline, Bypasses(pipeline)
         self._places: dict[Insn, tuple[Place, Place]] = {}
         self._letters: dict[Insn, str] = {}
         self._blocks: dict[tuple[Insn | None, ...], str] = {}
@@ -115,6 +118,7 @@ class Halves:
             reads=tuple(r for r, role in reads if role not in sched.late),
             late=tuple(r for r, role in reads if role in sched.late),
             writes=traits.writes,
+            special=self._bypasses.to(traits.sched, _ANY),
             latency=sched.latency.value,
             after=sched.after.value if sched.after else 0,
             split=sched.split,
