@@ -17,6 +17,8 @@ list_scheduler  A list scheduler: one place after another gets the best instruct
 renaming        Give values in straight code registers of their own, so that fewer instructions
                 wait
 shown           That straight code in another order does the same, shown twice
+solver          OR-Tools CP-SAT, loaded without pandas, which only its methods for whole tables
+                need
 superblocks     A list scheduler for superblocks of a machine without bundles, with a model of the
                 CPU as judge
 """

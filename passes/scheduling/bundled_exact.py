@@ -15,6 +15,7 @@ from math import ceil
 from types import MappingProxyType
 from typing import Any
 
+from passes.scheduling.solver import solver
 from rewriter.core.code.ordering import Limits
 from rewriter.core.code.scheduling import Part
 
@@ -74,8 +75,7 @@ def within(
 
 class _Problem:
     def __init__(self, part: Part, limits: Limits, most: int) -> None:
-        from ortools.sat.python import cp_model  # takes a second to load
-
+        cp_model = solver()
         self.cp, self.model = cp_model, cp_model.CpModel()
         self.part, self.limits = part, limits
         self.insns = [slot.insn for slot in part.slots]

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from itertools import product
 from math import ceil, floor
 from typing import Any
 
 from passes.scheduling.dependence import Dependences
 from passes.scheduling.list_scheduler import Order, Pass
+from passes.scheduling.solver import solver
 from rewriter.core.target.cpu import InOrder
 from rewriter.timing.steady import Slotted, Steady
 from rewriter.timing.steady_node import Node
@@ -43,11 +43,6 @@ def asked(steady: Steady) -> bool:
     return steady.in_order is not None or steady.slotted is not None
 
 
-def load() -> None:
-    """Loads the solver: copies of a process that has it share its memory."""
-    import_module("ortools.sat.python.cp_model")
-
-
 def exact(
     loop: Pass, dependences: Dependences, steady: Steady, known: Order, cycles: Fraction
 ) -> Solved:
@@ -67,8 +62,7 @@ class _Problem:
     """Places for the instructions of the one run, in their order of dependence."""
 
     def __init__(self, loop: Pass, dependences: Dependences, known: Order) -> None:
-        from ortools.sat.python import cp_model  # takes a second to load
-
+        cp_model = solver()
         self.loop, self.dependences, self.solver = loop, dependences, cp_model.CpSolver()
         self.model, self._found = cp_model.CpModel(), (cp_model.OPTIMAL, cp_model.FEASIBLE)
         self._none = cp_model.INFEASIBLE

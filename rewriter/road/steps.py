@@ -12,7 +12,8 @@ from passes.lib.insert import Finder, Inserter, Setting
 from passes.lib.steps import Pass
 from passes.lib.technique import Technique
 from passes.schedule import Schedule, Scheduler
-from passes.scheduling.exact import asked, load
+from passes.scheduling.exact import asked
+from passes.scheduling.solver import solver
 from passes.substitute import Substitute
 from rewriter.analysis.loops import Loop, innermost
 from rewriter.core.code.program import Function
@@ -40,7 +41,7 @@ _MANY = 200
 def _solving(loops: Container[int], functions: Iterable[Function]) -> None:
     """Loads the exact scheduler's solver where so many of some functions have loops."""
     if sum(function.start in loops for function in functions) >= _MANY:
-        load()
+        solver()
 
 
 def _nothing(functions: Iterable[Function]) -> None:
