@@ -11,7 +11,7 @@ branch, a call, or what some path needs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,13 @@ def solve(graph: Graph) -> Liveness:
     across a call (gcc -fipa-ra) does so only if nothing in the callee writes it, and a rewrite
     writes no register that the code it replaces did not write.
     """
+    alike = _Alike.of(graph)
+    found = _solved(alike.graph(graph))
+    return Liveness(alike.all(found.live_in), alike.all(found.live_out))
+
+
+def _solved(graph: Graph) -> Liveness:
+    """The same, of every register alone."""
     shape = graph.nodes, graph.listing.uses.columns
     live_in, live_out = np.empty(shape, dtype=np.uint64), np.empty(shape, dtype=np.uint64)
     kinds = graph.kind
@@ -69,6 +76,59 @@ def solve(graph: Graph) -> Liveness:
         live_in[:, n], live_out[:, n] = _column(graph, ways, n)
     del ways
     return Liveness(interned(live_in), interned(live_out))
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """Registers that a text names by the same instructions, edges and readers, as a kernel all of
+    a unit that it leaves to programs: what is found of one of them is so of all.
+
+    `firsts` are one of each kind, `kinds` is for each register the number of its own.
+    """
+
+    firsts: NDArray[np.intp]
+    kinds: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Alike:
+        """Those of the text of a graph."""
+        listing = graph.listing
+        every = (listing.uses, listing.defs, graph.passed, graph.outside, graph.returned)
+        named = _bits(np.concatenate([masks.distinct for masks in every]))
+        _, firsts, kinds = np.unique(named, axis=1, return_index=True, return_inverse=True)
+        return cls(firsts, kinds)
+
+    def graph(self, graph: Graph) -> Graph:
+        """A graph with one register of each kind."""
+        listing = graph.listing
+        uses, defs = (self._one(masks) for masks in (listing.uses, listing.defs))
+        return replace(
+            graph,
+            listing=replace(listing, uses=uses, defs=defs),
+            passed=self._one(graph.passed),
+            outside=self._one(graph.outside),
+            returned=self._one(graph.returned),
+        )
+
+    def _one(self, masks: Interned) -> Interned:
+        return replace(masks, distinct=_masks(_bits(masks.distinct)[:, self.firsts]))
+
+    def all(self, masks: Interned) -> Interned:
+        """Masks of such registers as masks of every register."""
+        return replace(masks, distinct=_masks(_bits(masks.distinct)[:, self.kinds]))
+
+
+def _bits(masks: Masks) -> NDArray[np.uint8]:
+    """For each mask a row, with a number for each register that is 1 if it has it."""
+    return np.unpackbits(masks.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+
+
+def _masks(bits: NDArray[np.uint8]) -> Masks:
+    """The masks that have such bits."""
+    found = np.zeros((len(bits), -(-bits.shape[1] // 64) * 8), dtype=np.uint8)
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    found[:, : packed.shape[1]] = packed
+    return found.view("<u8").astype(np.uint64, copy=False)
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,11 @@ def register_mask(registers: Iterable[int]) -> int:
 
 def in_columns(masks: Sequence[int], columns: int) -> Masks:
     """Masks as the rows of an array; what is above so many columns is cut off."""
+    numbers = {mask: number for number, mask in enumerate(dict.fromkeys(masks))}  # a few, often
     found = [
-        np.array([m >> 64 * n & _COLUMN for m in masks], dtype=np.uint64) for n in range(columns)
+        np.array([m >> 64 * n & _COLUMN for m in numbers], dtype=np.uint64) for n in range(columns)
     ]
-    return np.stack(found, axis=1)
+    return np.stack(found, axis=1)[[numbers[mask] for mask in masks]]
 
 
 def from_columns(rows: Masks) -> list[int]:
