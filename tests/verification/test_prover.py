@@ -153,6 +153,16 @@ def test_a_long_claim_is_proved_part_by_part(monkeypatch: pytest.MonkeyPatch) ->
     assert Prover(64, 8).equal(*_long_claim(Terms(64)))[0] is Grade.TIMEOUT
 
 
+def test_the_context_that_all_programs_share_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made() -> z3.Context:
+        raise AssertionError("it takes 17 MB")
+
+    monkeypatch.setattr(z3.z3, "main_ctx", made)
+    prover = Prover(64, 8)
+    prover.decided = {}
+    assert prover.equal(*_long_claim(Terms(64)))[0] is Grade.PROVED
+
+
 def test_what_is_hard_together_is_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[int]()
     said_in = Prover._said_in

@@ -230,7 +230,9 @@ class Prover:
 
         lowering = Lowering(self.width, self.cell, context)
         terms = lowering.lower(pattern.nodes)
-        solver = z3.SolverFor("QF_BV", ctx=lowering.context)
+        own = lowering.context
+        logic = z3.to_symbol("QF_BV", own)  # SolverFor would make one more context for the name
+        solver = z3.Solver(z3.Z3_mk_solver_for_logic(own.ref(), logic), own)
         solver.set("rlimit", effort)
         solver.add(*(terms[n] for n in pattern.given))
         return lowering, solver
