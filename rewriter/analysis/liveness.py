@@ -83,7 +83,8 @@ class _Alike:
     """Registers that a text names by the same instructions, edges and readers, as a kernel all of
     a unit that it leaves to programs: what is found of one of them is so of all.
 
-    `firsts` are one of each kind, `kinds` is for each register the number of its own.
+    `firsts` are one of each kind, ascending: those of one unit spread together.  `kinds` is for
+    each register the number of its own.
     """
 
     firsts: NDArray[np.intp]
@@ -96,7 +97,7 @@ class _Alike:
         every = (listing.uses, listing.defs, graph.passed, graph.outside, graph.returned)
         named = _bits(np.concatenate([masks.distinct for masks in every]))
         _, firsts, kinds = np.unique(named, axis=1, return_index=True, return_inverse=True)
-        return cls(firsts, kinds)
+        return cls(np.sort(firsts), firsts.argsort().argsort()[kinds])
 
     def graph(self, graph: Graph) -> Graph:
         """A graph with one register of each kind."""

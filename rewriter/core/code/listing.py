@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.isa.interned import AT_ONCE, Interned, Interner, Places
+from rewriter.core.isa.interned import AT_ONCE, Interned, Interner, Places, interned
 from rewriter.core.isa.operands import Kind, Words
 from rewriter.core.isa.table import Table, by_row
 
@@ -250,14 +250,13 @@ def _decoded(table: Table, addresses: Addresses, words: Words) -> Listing:
     """What words say, some at once: what is made on the way is dropped before the next."""
     flow_of = np.array([FLOW_CODE[op.flow] for op in table.rows] + [UNKNOWN], dtype=np.int8)
     rows, targets = np.empty(len(words), dtype=np.int16), np.full_like(addresses, NOWHERE)
-    uses, defs = Interner(table.columns), Interner(table.columns)
+    naming = Interner(2)
     for at in range(0, len(words), AT_ONCE):
         here = slice(at, at + AT_ONCE)
         rows[here] = table.classify(words[here])
         _set_targets(table, words[here], rows[here], addresses[here], targets[here])
-        read, written = table.uses_and_defs(words[here], rows[here])
-        uses.add(read)
-        defs.add(written)
+        naming.add(table.naming_bits(words[here], rows[here]))
+    uses, defs = _masks(table, naming.all())
     return Listing(
         table=table,
         addresses=addresses,
@@ -265,8 +264,19 @@ def _decoded(table: Table, addresses: Addresses, words: Words) -> Listing:
         rows=rows,
         flows=flow_of[rows],
         targets=targets,
-        uses=uses.all(),
-        defs=defs.all(),
+        uses=uses,
+        defs=defs,
+    )
+
+
+def _masks(table: Table, naming: Interned) -> tuple[Interned, Interned]:
+    """The registers that words read and write, by the bits that name them and their rows."""
+    bits, rows = naming.distinct.T
+    found = table.uses_and_defs(bits, rows.astype(np.int16))
+    uses, defs = (interned(masks) for masks in found)
+    return (
+        Interned(uses.distinct, uses.which[naming.which]),
+        Interned(defs.distinct, defs.which[naming.which]),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from operator import and_
+from operator import and_, or_
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -233,6 +233,19 @@ class Table:
             uses[at], defs[at] = self._row_masks(self.rows[number], words[at])
         variable = self.columns_of(self._variable)
         return uses & variable, defs & variable
+
+    def naming_bits(self, words: Words, rows: NDArray[np.int16]) -> NDArray[np.uint64]:
+        """Of each word the bits that say which registers it touches, and its row: two columns."""
+        kept = np.array([*self._naming, 0], dtype=np.uint64)[rows]
+        return np.stack((words & kept, rows.astype(np.uint64)), axis=1)
+
+    @cached_property
+    def _naming(self) -> list[int]:
+        """By row, the bits of the row itself and of the operands that name registers."""
+        return [
+            reduce(or_, (row.format.operands[at].mask for at in self.naming(row)), row.mask)
+            for row in self.rows
+        ]
 
     def _row_masks(self, op: Op, words: Words) -> tuple[Masks, Masks]:
         """Masks, in columns, of what words of one row read and write."""
