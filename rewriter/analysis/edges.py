@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,12 @@ class Collected:
         """The blocks that start at some addresses, -1 where none does."""
         at = np.minimum(self.addresses.searchsorted(places), self.blocks - 1)
         return np.where(self.addresses[at] == places, at, np.int64(-1))
+
+    def starting_at(self, places: Iterable[int]) -> NDArray[np.bool_]:
+        """By block, whether it starts at one of some addresses."""
+        found, at = np.zeros(self.blocks, dtype=bool), self.blocks_at(addresses(places))
+        found[at[at >= 0]] = True
+        return found
 
     def ends(self, flows: Collection[Flow]) -> Edges:
         """The blocks whose last instruction goes on in one of some ways."""
@@ -229,10 +236,12 @@ class Collected:
 
     def _given(self, blocks: Edges) -> Masks:
         """What the functions of some blocks return by a standard return."""
-        names = [self.functions[owner] for owner in self.owner[blocks].tolist()]
+        return self._results[self.owner[blocks]]
+
+    @cached_property
+    def _results(self) -> Masks:
         standard, results = self.convention.returned, self.convention.results
-        known = {name: standard | results(name) for name in set(names)}
-        return self._columns([known[name] for name in names])
+        return self._columns([standard | results(name) for name in self.functions])
 
     def _computed(self, blocks: Edges, references: References) -> None:
         """Jumps to what a table says, calls in tail position, and jumps to anywhere."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,9 +157,10 @@ def build(
     access faults, `calls` where it goes when one throws.
     """
     others, entries = set(entries), {*entries, *landings}
-    fixups = [fixup for fixup in fixups if listing.has(fixup.access)]
+    accesses = addresses(fixup.access for fixup in fixups)
+    fixups = list(compress(fixups, contains(listing.addresses, accesses).tolist()))
     faulting = np.zeros(len(listing), dtype=bool)
-    faulting[[listing.index(fixup.access) for fixup in fixups]] = True
+    faulting[listing.positions(accesses)] = True
     first = _leaders(listing, functions, references.tables, entries, fixups)
     last = np.append(first[1:], len(listing))
     places = listing.addresses[first]
@@ -170,10 +172,8 @@ def build(
     found.add_fixups(fixups)
     found.add_pads(calls)
     source, target, kind, passed = found.together()
-    entered, otherwise = (
-        contains(addresses(sorted(some | {f.start for f in functions})), places)
-        for some in (entries, others)
-    )
+    starts = found.starting_at(f.start for f in functions)
+    entered, otherwise = (starts | found.starting_at(some) for some in (entries, others))
     elsewhere = _entered_from_elsewhere(source, target, kind, function_of)
     reaching = np.bincount(target, minlength=found.nodes)[: len(first)]
     return Graph(
@@ -190,7 +190,7 @@ def build(
         returned=interned(found.returned),
         nodes=found.nodes,
         faulting=faulting,
-        resumed=contains(addresses(sorted({fixup.resume for fixup in fixups})), places),
+        resumed=found.starting_at(fixup.resume for fixup in fixups),
         continues=(reaching == 1) & ~entered & _after_straight(found),
         reached=entered | (reaching > 0),
         entered=entered | elsewhere,
@@ -207,12 +207,15 @@ def _leaders(
     entries: Iterable[int],
     fixups: Iterable[Fixup],
 ) -> NDArray[np.int64]:
-    named = {f.start for f in functions} | {f.end for f in functions} | set(entries)
-    for table in tables:
-        named.update(table.targets)
     step = listing.table.size
-    for fixup in fixups:
-        named.update((fixup.access + step, fixup.resume))
+    named = [
+        *(f.start for f in functions),
+        *(f.end for f in functions),
+        *entries,
+        *(target for table in tables for target in table.targets),
+        *(fixup.access + step for fixup in fixups),
+        *(fixup.resume for fixup in fixups),
+    ]
     starts = np.zeros(len(listing) + 1, dtype=bool)
     starts[0] = True
     starts[listing.positions(addresses(named))] = True
