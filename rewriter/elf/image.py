@@ -217,7 +217,7 @@ def parse(data: bytes, name: str) -> Image:
     """Parse the bytes of a file called `name`; anything wrong with them is BadInput."""
     name = printable(name)
     headers = read_headers(data, name)
-    symbols = symbols_of(data, name, headers)
+    symbols = symbols_of(data, name)
     relocations = tuple(relocations_of(data, name, headers, symbols))
     return Image(
         name=name,

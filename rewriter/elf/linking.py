@@ -1,8 +1,8 @@
 """What links an ELF file: its symbols and relocations.
 
-Both are read from their bytes where sections hold them, and relocations always: LIEF 1.0.0 has no
-types of them for Alpha and IA-64 and gives 0xffffffff for all.  LIEF reads the symbols to which
-only the dynamic table leads.
+LIEF reads the symbols, also where only the dynamic table leads to them.  Relocation entries are
+read from their bytes: LIEF 1.0.0 has no relocation types for Alpha and IA-64 and gives 0xffffffff
+for all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from rewriter.elf.headers import (
     SHT_REL,
     SHT_RELA,
     SHT_RELR,
-    SHT_SYMTAB,
     Headers,
     Layout,
     Section,
@@ -34,7 +33,7 @@ from rewriter.elf.headers import (
     want,
 )
 
-DT_PLTRELSZ, DT_SYMTAB, DT_PLTREL, DT_JMPREL = 2, 6, 20, 23
+DT_PLTRELSZ, DT_PLTREL, DT_JMPREL = 2, 20, 23
 DYNAMIC_TABLES = {7: (8, SHT_RELA), 17: (18, SHT_REL), 36: (35, SHT_RELR)}
 """DT_RELA, DT_REL, DT_RELR: the tag of its size, and the section type it would have."""
 
@@ -71,57 +70,15 @@ class Relocation:
     dynamic: bool
 
 
-def symbols_of(data: bytes, name: str, headers: Headers) -> tuple[Symbol, ...]:
-    """The dynamic symbols, then those of .symtab.
+def symbols_of(data: bytes, name: str) -> tuple[Symbol, ...]:
+    """The dynamic symbols, then those of .symtab, as LIEF reads them.
 
-    LIEF reads them where the loader is told of dynamic symbols that no section holds.  It takes
-    50 MB, and several times the file to read it: for a large file another process does, unless
-    this one has it already.
+    LIEF takes 50 MB, and several times the file to read it: for a large file another process does,
+    unless this one has it already.
     """
-    tables = {s.sh_type: s for s in reversed(headers.sections)}  # the first of a kind
-    told = _told(data, headers).get(DT_SYMTAB)
-    held = tables[SHT_DYNSYM].sh_addr if SHT_DYNSYM in tables else None
-    if told is not None and told != held:
-        large = len(data) >= _LARGE and "lief" not in sys.modules
-        read = partial(_read, data, name)
-        return tuple(Symbol(*fields) for fields in (apart(read) if large else read()))
-    # A kernel that relocates itself may have a section of dynamic symbols that no loader looks at.
-    kinds = [(SHT_DYNSYM, True)] * (told is not None) + [(SHT_SYMTAB, False)]
-    return tuple(
-        symbol
-        for kind, dynamic in kinds
-        if kind in tables
-        for symbol in _symbols(data, headers, tables[kind], dynamic)
-    )
-
-
-def _symbols(data: bytes, headers: Headers, section: Section, dynamic: bool) -> Iterator[Symbol]:
-    """The symbols that a section holds."""
-    layout, place = headers.layout, f"u{headers.layout.bits // 8}"
-    wide = (_NAME, *_KIND, ("value", place), ("size", place))
-    narrow = (_NAME, ("value", place), ("size", place), *_KIND)
-    dtype = np.dtype(list(wide if layout.wide else narrow)).newbyteorder(layout.byteorder)
-    content = data[section.sh_offset : section.file_end]
-    table = np.frombuffer(content, dtype, len(content) // dtype.itemsize)
-    strings = _strings(data, headers, section)
-    for at, value, size, info, other, index in zip(
-        *(table[of].tolist() for of in ("name", "value", "size", "info", "other", "shndx")),
-        strict=True,
-    ):
-        bind, kind = divmod(info, 16)
-        text = strings[at : strings.find(b"\0", at)].decode("utf-8", "backslashreplace")
-        yield Symbol(text, value, size, kind, bind, other, index, dynamic)
-
-
-_NAME, _KIND = ("name", "u4"), (("info", "u1"), ("other", "u1"), ("shndx", "u2"))
-"""Fields of a symbol, of which its address and its size are longer in 64-bit files."""
-
-
-def _strings(data: bytes, headers: Headers, table: Section) -> bytes:
-    """The names that a table of symbols links to, behind the last of which is a zero."""
-    there = table.sh_link < len(headers.sections)
-    section = headers.sections[table.sh_link if there else 0]
-    return data[section.sh_offset : section.file_end] + b"\0"
+    large = len(data) >= _LARGE and "lief" not in sys.modules
+    read = partial(_read, data, name)
+    return tuple(Symbol(*fields) for fields in (apart(read) if large else read()))
 
 
 _LARGE = 1 << 20
@@ -247,8 +204,11 @@ def _linked_names(data: bytes, headers: Headers, section: Section) -> list[str]:
 
 def _dynamic_tables(data: bytes, name: str, headers: Headers) -> Iterator[Section]:
     """Yield what PT_DYNAMIC says of relocation tables, as if sections said it."""
-    loads = [s for s in headers.segments if s.p_type == PT_LOAD]
-    tags = _told(data, headers)
+    layout, loads = headers.layout, [s for s in headers.segments if s.p_type == PT_LOAD]
+    entry = layout.record("II", "QQ")
+    found = [s for s in headers.segments if s.p_type == PT_DYNAMIC and s.p_filesz]
+    content = data[found[0].p_offset : found[0].p_offset + found[0].p_filesz] if found else b""
+    tags = dict(entry.iter_unpack(content[: len(content) // entry.size * entry.size]))
     tables = [(at, size, kind) for at, (size, kind) in DYNAMIC_TABLES.items()]
     tables.append((DT_JMPREL, DT_PLTRELSZ, SHT_RELA if tags.get(DT_PLTREL) == 7 else SHT_REL))
     covered = range(0)
@@ -262,14 +222,6 @@ def _dynamic_tables(data: bytes, name: str, headers: Headers) -> Iterator[Sectio
         want(name, "relocation table in PT_DYNAMIC", address, bool(inside), "it in a segment")
         offset = inside[0].p_offset + address - inside[0].p_vaddr
         yield Section(0, "(dynamic)", kind, SHF_ALLOC, address, offset, size, 0, 0, 0, 0)
-
-
-def _told(data: bytes, headers: Headers) -> dict[int, int]:
-    """What PT_DYNAMIC tells the loader, by tag."""
-    entry = headers.layout.record("II", "QQ")
-    found = [s for s in headers.segments if s.p_type == PT_DYNAMIC and s.p_filesz]
-    content = data[found[0].p_offset : found[0].p_offset + found[0].p_filesz] if found else b""
-    return dict(entry.iter_unpack(content[: len(content) // entry.size * entry.size]))
 
 
 def _entries(
