@@ -14,7 +14,7 @@ path         The critical path: each event has one that it waited for, and the c
 predictors   Branch predictors
 result       What a simulation says: cycles, where they went, and when each instruction did what
 saved        What one version of a piece of code saves over another on a CPU's model
-static       What a scheduler asks without a trace: latencies, pipes, width, slots
+static       What is asked of a CPU without a trace: its width, and the slots of a fetch block
 steady       How many cycles a pass of a loop takes once it runs, when nothing misses
 steady_node  An instruction as a steady state sees it
 straight     Code timed without a run: each straight stretch by itself, as if every access hit the

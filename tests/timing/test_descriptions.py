@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.masks import bits
 from rewriter.core.target.cpu import Cpu
 from rewriter.timing import NotDescribed, simulate
-from rewriter.timing.static import latency, pipes, width
+from rewriter.timing.described import sched_of, traits_of
+from rewriter.timing.engines import engine_of
+from rewriter.timing.static import width
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa.rows import TABLE
@@ -71,7 +74,15 @@ def test_a_line_takes_its_bus_time(system: str, nanoseconds: int, cycles: int) -
 def test_latency_between_two_instructions(
     cpu: str, producer: str, consumer: str, cycles: int
 ) -> None:
-    assert latency(CPUS[cpu], insn(producer), insn(consumer)) == cycles
+    made, used = insn(producer), insn(consumer)
+    model = engine_of(CPUS[cpu]).steady(TABLE)
+    read = bits(TABLE.defs(made) & TABLE.uses(used))
+    assert max((model.latency(made, used, register) for register in read), default=0) == cycles
+
+
+def pipes(cpu: Cpu, insn: Insn) -> tuple[str, ...]:
+    """The pipes that can take an instruction; none for one that is thrown away."""
+    return sched_of(cpu, traits_of(cpu, insn)).pipes
 
 
 def test_pipes_and_width() -> None:
