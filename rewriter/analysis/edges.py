@@ -14,7 +14,7 @@ from rewriter.core.addresses import NOWHERE, Addresses, addresses
 from rewriter.core.code.listing import INLINE, UNKNOWN, Listing, among
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import BRANCHING, CALLS, FALLING, Flow, Insn, To, leading
-from rewriter.core.isa.interned import Interned, Interner
+from rewriter.core.isa.interned import Interned, Interner, interned
 from rewriter.core.isa.registers import Masks, in_columns
 from rewriter.core.target.protocol import References
 
@@ -80,8 +80,8 @@ class Collected:
         self.addresses = self.listing.addresses[self.first]
         self.final = self.last - 1
         self.codes = self.listing.flows[self.final]
-        self.outside = np.zeros((self.nodes, self.listing.uses.columns), dtype=np.uint64)
-        self.returned = np.zeros_like(self.outside)
+        self.returned = self._left = Interned.empty(self.nodes, self.listing.uses.columns)
+        self._escaped = np.zeros(self.nodes, dtype=bool)
         self._all = self._columns([self.convention.everything])
         self._parts: list[tuple[Edges, Edges, int, Masks]] = []
 
@@ -172,7 +172,17 @@ class Collected:
 
     def _escape(self, blocks: Edges) -> None:
         """Control may go where nobody knows from each of the blocks."""
-        self.outside[blocks] |= self._all
+        self._escaped[blocks] = True
+
+    def _leave(self, blocks: Edges) -> None:
+        """Control goes to unseen code from each of the blocks, by the calling standard."""
+        masks = self._masks(blocks, self.convention.live_after)
+        self._left = self._left.with_others(blocks, interned(masks))
+
+    @property
+    def outside(self) -> Interned:
+        """Per node, what unseen code may read when control leaves there."""
+        return self._left.with_mask(self._escaped, self.convention.everything)
 
     def _traps(self) -> Edges:
         """The blocks whose trap comes back: there is no data behind it."""
@@ -223,15 +233,15 @@ class Collected:
         self._calls(blocks[known], goals[known])
         unknown = blocks[~known]
         self._fall_through(unknown)
-        self.outside[unknown] |= self._masks(unknown, self.convention.live_after)
+        self._leave(unknown)
 
     def _returns(self, blocks: Edges) -> None:
         standard = self._masks(blocks, lambda insn: int(self.convention.standard_return(insn)))
         seen = (self.owner[blocks] >= 0) & (standard[:, 0] != 0)
-        self.returned[blocks[~seen]] |= self._all
+        self.returned = self.returned.with_mask(blocks[~seen], self.convention.everything)
         blocks = blocks[seen]
-        self.returned[blocks] |= self._masks(blocks, self.convention.live_after)
-        self.returned[blocks] |= self._given(blocks)
+        given = self._masks(blocks, self.convention.live_after) | self._given(blocks)
+        self.returned = self.returned.with_others(blocks, interned(given))
         self._edges(blocks, self.blocks + self.owner[blocks], RETURN)
 
     def _given(self, blocks: Edges) -> Masks:
@@ -251,7 +261,7 @@ class Collected:
             known.setdefault(table.jump, set()).update(table.targets)
         goals = [sorted(known[place]) if place in known else None for place in places]
         lost = blocks[[goal is None for goal in goals]]
-        self.outside[lost] |= self._masks(lost, self.convention.live_after)
+        self._leave(lost)
         away = references.unresolved | references.leaving
         self._escape(blocks[[place in away for place in places]])
         sources = np.repeat(blocks, [len(goal or ()) for goal in goals])

@@ -21,7 +21,7 @@ from rewriter.core.addresses import Addresses, addresses, contains, first_at, ho
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Fixup, Function, JumpTable
 from rewriter.core.isa.instruction import STRAIGHT, Flow
-from rewriter.core.isa.interned import Interned, interned
+from rewriter.core.isa.interned import Interned
 from rewriter.core.target.protocol import References
 
 
@@ -186,8 +186,8 @@ def build(
         target=target,
         kind=kind,
         passed=passed,
-        outside=interned(found.outside),
-        returned=interned(found.returned),
+        outside=found.outside,
+        returned=found.returned,
         nodes=found.nodes,
         faulting=faulting,
         resumed=found.starting_at(fixup.resume for fixup in fixups),

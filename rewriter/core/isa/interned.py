@@ -37,6 +37,11 @@ class Interned:
     distinct: Masks
     which: NDArray[np.unsignedinteger[Any]]
 
+    @classmethod
+    def empty(cls, count: int, columns: int) -> Interned:
+        """Masks of no register."""
+        return cls(np.zeros((1, columns), dtype=np.uint64), np.zeros(count, dtype=np.uint16))
+
     def __len__(self) -> int:
         return len(self.which)
 
