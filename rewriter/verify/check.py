@@ -145,12 +145,14 @@ def verify(
     read = prefixed.read(program.listing, listing, program.target)
     check = _Check(program, view, read, prover, substituted, lines, only, set(followed), cpu)
     del listing, read  # the check reads other texts from it
-    check.run(changed, progress, jobs)
+    count, found = len(changed), check.owners(changed)
+    del changed  # it is as large as all that changed
+    check.run(*found, progress, jobs)
     return Verdict(
         findings=tuple(check.findings),
         functions=check.functions,
         blocks=sum(check.grades.values()),
-        changed_bytes=len(changed),
+        changed_bytes=count,
         grades=dict(check.grades),
         preconditions=dict(check.preconditions),
         failed=tuple(check.failed),
@@ -205,15 +207,15 @@ class _Check:
 
     def run(
         self,
-        changed: Offsets,
+        functions: list[Function],
+        elsewhere: Offsets,
         progress: Progress,
         jobs: int,
     ) -> None:
-        """Goes through all that changed."""
+        """Goes through all that changed, in these functions and at these offsets."""
         target = self.program.target
         self.locked = self.program.locked_addresses
-        functions, elsewhere = self._owners(changed)
-        functions += self._frames(elsewhere)
+        functions = functions + self._frames(elsewhere)
         self.ranges = RangeTables(self.program, self.new, self.substituted.frames, elsewhere)
         functions += self.ranges.functions()
         found = ((function, self._substitute(function)) for function in dict.fromkeys(functions))
@@ -232,9 +234,8 @@ class _Check:
         self.flushes = flushes.read(self.program, listing, frames, left, self.prover, self.cpu)
         listing = self.flushes.listing
         self.versions = lines.read(self.program, listing, frames, left, self.prover)
-        read = self.versions.listing
-        ways = self.ranges.ways
-        self.detours = reading.read(self.program, read, frames, ways, left, self.prover)
+        listing, ways = self.versions.listing, self.ranges.ways
+        self.detours = reading.read(self.program, listing, frames, ways, left, self.prover)
         listing = self.detours.listing
         # Nobody asks for the texts on the way any more.
         self.read = replace(self.read, listing=listing)
@@ -288,7 +289,7 @@ class _Check:
         except BadInput:
             return None
 
-    def _owners(self, changed: Offsets) -> tuple[list[Function], Offsets]:
+    def owners(self, changed: Offsets) -> tuple[list[Function], Offsets]:
         """The functions with changed bytes, and the changed offsets that are in none."""
         program = self.program
         found, elsewhere = owners(program.image, program.ranges, changed)
