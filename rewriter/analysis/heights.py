@@ -5,7 +5,6 @@ from __future__ import annotations
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.relations import LinearEffects
 from rewriter.core.code.program import Function
-from rewriter.core.target.protocol import Sequential
 
 State = dict[int, int]
 """Registers that are the stack pointer at the entry plus a constant."""
@@ -14,9 +13,8 @@ State = dict[int, int]
 class Heights:
     """Answers for a graph, function by function."""
 
-    def __init__(self, graph: Graph, target: Sequential) -> None:
-        self.graph, self.target = graph, target
-        self.effects = LinearEffects(target)
+    def __init__(self, graph: Graph, effects: LinearEffects) -> None:
+        self.graph, self.effects, self.target = graph, effects, effects.target
         self._states: dict[int, State] = {}
         self._function: Function | None = None
 

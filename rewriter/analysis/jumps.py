@@ -53,9 +53,11 @@ def followed(
     `alone` those of them that nothing else names, `frames` unwind entries by their start.
     """
     assumed, names = references, (frozenset(named), frozenset(alone))
+    effects = LinearEffects(target)
 
     def settled(graph: Graph) -> References:
-        return _Settle(graph, memory, target, pruned(graph, references), *names, frames).run()
+        known = pruned(graph, references)
+        return _Settle(graph, memory, target, known, *names, frames, effects).run()
 
     for _ in range(_ROUNDS):
         functions, found = _round(graph_of, settled, assumed)
@@ -69,7 +71,7 @@ def followed(
         _, found = _round(graph_of, settled, assumed)
         found = _without(found, {table.jump for table in _more(assumed.tables, found.tables)})
     graph = graph_of(found)
-    open_ended = _unreached(graph, memory, target, found) | _unnamed(graph, target, found)
+    open_ended = _unreached(graph, memory, target, found) | _unnamed(graph, effects, found)
     return (found, graph) if not open_ended else (_without(found, open_ended), graph_of(found))
 
 
@@ -133,7 +135,7 @@ def _unreached(
     return frozenset(found)
 
 
-def _unnamed(graph: Graph, target: Sequential, references: References) -> frozenset[int]:
+def _unnamed(graph: Graph, effects: LinearEffects, references: References) -> frozenset[int]:
     """The jumps without a table of their own in a function with code that nothing leads to.
 
     It may have labels that nothing names: distances from another one, added while it runs.
@@ -142,14 +144,14 @@ def _unnamed(graph: Graph, target: Sequential, references: References) -> frozen
     for table in references.tables:
         if not table.address:
             function = graph.functions[graph.function_of[graph.block_holding(table.jump)]]
-            if _idle(graph, target, function):
+            if _idle(graph, effects, function):
                 found.add(table.jump)
     return frozenset(found)
 
 
-def _idle(graph: Graph, target: Sequential, function: Function) -> bool:
+def _idle(graph: Graph, effects: LinearEffects, function: Function) -> bool:
     """Whether a function has instructions that no path comes to and that do something."""
-    listing, effects = graph.listing, LinearEffects(target)
+    listing, target = graph.listing, effects.target
     for block in graph.blocks_of(function):
         if not graph.reached[block]:
             first, last = int(graph.first[block]), int(graph.last[block])
@@ -177,6 +179,7 @@ class _Settle:
     named: frozenset[int]
     alone: frozenset[int]
     frames: Mapping[int, Fde]
+    effects: LinearEffects
     _reads: dict[int, list[TableRead]] = field(default_factory=dict)
     _spills: dict[int, list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
 
@@ -187,7 +190,7 @@ class _Settle:
         # What `reaching` asks holds no `_Settle`: a circle would keep the graph when it is settled.
         inner = partial(_is_inner, self.graph, self.starts, self.alone, self._framed)
         self.reaching = Reaching(self.graph, self.target, inner)
-        self.heights = Heights(self.graph, self.target)
+        self.heights = Heights(self.graph, self.effects)
 
     def run(self) -> References:
         """The references with tables and unresolved jumps as paths have it."""

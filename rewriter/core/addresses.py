@@ -62,8 +62,10 @@ def contains(ascending: Addresses, wanted: Addresses) -> NDArray[np.bool_]:
     """Which of the wanted addresses are among some that ascend."""
     if not len(ascending):
         return np.zeros(wanted.shape, dtype=bool)
-    at = np.minimum(ascending.searchsorted(wanted), len(ascending) - 1)
-    return np.asarray(ascending[at] == wanted)
+    found = np.asarray((wanted >= ascending[0]) & (wanted <= ascending[-1]))  # most are far away
+    near = wanted[found]
+    found[found] = ascending[ascending.searchsorted(near)] == near
+    return found
 
 
 def holders(ranges: Iterable[tuple[int, int]], places: Addresses) -> NDArray[np.int64]:
