@@ -23,6 +23,7 @@ import numpy as np
 
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.heights import Heights
+from rewriter.analysis.labels import Pairs, made
 from rewriter.analysis.relations import LinearEffects
 from rewriter.analysis.values.reaching import Reaching
 from rewriter.core.code.listing import FLOW_CODE
@@ -39,7 +40,7 @@ _ROUNDS = 6
 
 def followed(
     graph_of: Callable[[References], Graph],
-    pruned: Callable[[Graph, References], References],
+    pairs: Pairs,
     memory: Memory,
     target: Sequential,
     references: References,
@@ -49,14 +50,15 @@ def followed(
 ) -> tuple[References, Graph]:
     """The references with every computed jump settled, and the graph by them.
 
-    `pruned` takes out the labels that no path makes; `named` are addresses in text that data holds,
-    `alone` those of them that nothing else names, `frames` unwind entries by their start.
+    `pairs` are what may make its labels, of which those go that no path makes; `named` are
+    addresses in text that data holds, `alone` those of them that nothing else names, `frames`
+    unwind entries by their start.
     """
     assumed, names = references, (frozenset(named), frozenset(alone))
     effects = LinearEffects(target)
 
     def settled(graph: Graph) -> References:
-        known = pruned(graph, references)
+        known = made(graph, pairs, references)
         return _Settle(graph, memory, target, known, *names, frames, effects).run()
 
     for _ in range(_ROUNDS):

@@ -9,28 +9,39 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rewriter.analysis.flow import Graph
+from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
-from rewriter.core.target.protocol import References, Sequential
+from rewriter.core.target.protocol import Pair, References, Sequential
+
+Pairs = Sequence[tuple[Function, Pair]]
+"""Two instructions that may add up to a label inside a function."""
 
 
-def unmade(graph: Graph, target: Sequential, references: References) -> frozenset[int]:
-    """The labels inside functions that no pair makes, by a graph in which all of them count."""
-    inside = frozenset(_inside(graph.functions, references.labels))
-    if not inside:
-        return inside
+def paired(
+    listing: Listing, functions: Sequence[Function], target: Sequential, references: References
+) -> Pairs:
+    """All pairs of a text that may make one of its labels."""
+    inside = frozenset(_inside(functions, references.labels))
+    return tuple(target.pairs(listing, functions, references.shared, inside)) if inside else ()
+
+
+def made(graph: Graph, pairs: Pairs, references: References) -> References:
+    """The references without labels that no pair makes, by a graph in which all of them count."""
     paths: dict[Function, _Paths] = {}
-    made: set[int] = set()
-    for function, pair in target.pairs(graph.listing, graph.functions, references.shared, inside):
-        if pair.label not in made:
+    found: set[int] = set()
+    for function, pair in pairs:
+        if pair.label not in found:
             if function not in paths:
                 paths[function] = _Paths(graph, function)
             if paths[function].carry(pair.high, pair.register, pair.low):
-                made.add(pair.label)
-    return inside - made
+                found.add(pair.label)
+    unmade = set(_inside(graph.functions, references.labels)) - found
+    return replace(references, labels=references.labels - unmade)
 
 
 def _inside(functions: Sequence[Function], labels: Iterable[int]) -> Iterator[int]:

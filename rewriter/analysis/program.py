@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -35,10 +36,13 @@ from rewriter.core.target.protocol import KnownMemory, References, Sequential, w
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
 from rewriter.elf.pins import (
-    data_pins,
+    Source,
     fixed_words,
+    kinds_of,
     known_at_run_time,
     pinned,
+    pins_of,
+    relied_on,
     relocated,
     text_words,
 )
@@ -80,8 +84,15 @@ class Program:
     @cached_property
     def pins(self) -> tuple[Pin, ...]:
         """What outside text relies on addresses in it."""
+        return pins_of(self._relied_on())
+
+    def kinds_of_pins(self) -> Counter[str]:
+        """How much of each kind that is."""
+        return kinds_of(self._relied_on())
+
+    def _relied_on(self) -> set[Source]:
         image, frames = self.image, self.frames.values()
-        return data_pins(image, self.target, self.listing, self.functions, frames)
+        return relied_on(image, self.target, self.listing, self.functions, frames)
 
     def function_at(self, address: int) -> Function | None:
         """The function that holds an address."""
@@ -585,22 +596,24 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
     if target.is_kernel(image):
         held = (*held, *shaped(listing, target.tables.shapes))
     entries.update(h.start for h in held if h.holds is Holds.ENTERED and listing.has(h.start))
+    known = replace(
+        target.references(image, listing, functions, words), words=fixed_words(image, words)
+    )
+    watched = seen(listing, (*held, *named_by_words), target.everything)
     references, graph = jumps.followed(
         partial(
             _graph,
-            seen(listing, (*held, *named_by_words), target.everything),
+            watched,
             target,
             functions,
             (entries | held_by_words, pads),
             ([*throwing, *fixups], calls),
             assume,
         ),
-        partial(_pruned, target),
+        labels.paired(watched, functions, target, known),
         image,
         target,
-        replace(
-            target.references(image, listing, functions, words), words=fixed_words(image, words)
-        ),
+        known,
         named,
         named - entries if TABLES in assume else (),
         by_start,
@@ -640,12 +653,6 @@ def _looked_at(image: Image, size: int, words: Mapping[int, int]) -> Iterator[He
     for one in sequences(image, words):
         for start, end in one.ranges:
             yield Held(DESCRIPTORS, start, Holds.SEEN, start, end)
-
-
-def _pruned(target: Sequential, graph: flow.Graph, references: References) -> References:
-    """The references without labels that no path of a graph makes."""
-    unmade = labels.unmade(graph, target, references)
-    return replace(references, labels=references.labels - unmade) if unmade else references
 
 
 def _made_by_jumps(listing: Listing) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
@@ -81,13 +82,15 @@ def fixed_words(image: Image, relocated: Mapping[int, int]) -> dict[int, int]:
 SYMBOL = "symbol "
 """What stands before the name in the reason of a pin by a symbol."""
 
-_Source = tuple[int, str, str | int]
+_AT = " at "
+
+Source = tuple[int, str, str | int]
 """An address, what relies on it, and which one of these: a name, an address, or "" for neither."""
 
 
 def _sources(
     image: Image, functions: Sequence[Function], frames: Iterable[Fde]
-) -> Iterator[_Source]:
+) -> Iterator[Source]:
     yield from ((function.start, "function start", "") for function in functions)
     yield image.entry, "entry point", ""
     yield from ((place, "probe", "") for place in image.probes)
@@ -99,14 +102,14 @@ def _sources(
                     yield site.landing_pad, "landing pad", ""
 
 
-def _words_of_data(image: Image, target: Sequential, listing: Listing) -> Iterator[_Source]:
+def _words_of_data(image: Image, target: Sequential, listing: Listing) -> Iterator[Source]:
     for address, place in relocated(image, target).items():
-        yield place, "relocated word at ", address
+        yield place, "relocated word" + _AT, address
     for address, place in text_words(image, listing):
-        yield place, "word at ", address
+        yield place, "word" + _AT, address
 
 
-def _inside(listing: Listing, sources: Sequence[_Source]) -> list[bool]:
+def _inside(listing: Listing, sources: Sequence[Source]) -> list[bool]:
     """Which of the addresses are in text."""
     found: list[bool] = contains(
         listing.addresses, addresses(place % (1 << 64) for place, _, _ in sources)
@@ -120,20 +123,27 @@ def pinned(image: Image, listing: Listing, functions: Sequence[Function]) -> set
     return {place for place, _, _ in compress(found, _inside(listing, found))}
 
 
-def data_pins(
+def relied_on(
     image: Image,
     target: Sequential,
     listing: Listing,
     functions: Sequence[Function],
     frames: Iterable[Fde],
-) -> tuple[Pin, ...]:
-    """Every address in text that something outside text names, ascending, with each reason."""
+) -> set[Source]:
+    """Every address in text that something outside text names, with each that does."""
     words = _words_of_data(image, target, listing)
     found = [*_sources(image, functions, frames), *words]
-    named = compress(found, _inside(listing, found))
-    return tuple(
-        Pin(*pin) for pin in sorted({(at, why + _shown(which)) for at, why, which in named})
-    )
+    return set(compress(found, _inside(listing, found)))
+
+
+def pins_of(sources: Iterable[Source]) -> tuple[Pin, ...]:
+    """Such addresses with the reasons, ascending."""
+    return tuple(Pin(*pin) for pin in sorted((at, why + _shown(of)) for at, why, of in sources))
+
+
+def kinds_of(sources: Iterable[Source]) -> Counter[str]:
+    """How many there are of each kind."""
+    return Counter(why.removesuffix(_AT).rstrip() for _, why, _ in sources)
 
 
 def _shown(which: str | int) -> str:

@@ -11,7 +11,6 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function, JumpTable, Refusal
 from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
-from rewriter.elf.pins import SYMBOL
 from rewriter.report.grid import Grid, in_order
 
 
@@ -111,10 +110,5 @@ def survey(program: Program) -> Survey:
         functions=program.functions,
         refusals=tuple(refusals),
         tables=program.references.tables,
-        pins=in_order(Counter(_pin_kind(pin.reason) for pin in program.pins)),
+        pins=in_order(program.kinds_of_pins()),
     )
-
-
-def _pin_kind(reason: str) -> str:
-    """A pin's reason without the name or the address that tells it from others of its kind."""
-    return SYMBOL.strip() if reason.startswith(SYMBOL) else reason.partition(" at 0x")[0]

@@ -191,8 +191,8 @@ def is_written(listing: Listing, held: Held) -> bool:
     """Whether other code may stand there than the listing shows."""
     if held.holds not in _SHOWN:
         return held.holds is Holds.WRITTEN
-    at = listing.positions(addresses([held.start]))
-    return not np.all(listing.flows[at] == FLOW_CODE[_SHOWN[held.holds]])
+    shown = FLOW_CODE[_SHOWN[held.holds]]
+    return listing.has(held.start) and bool(listing.flows[listing.index(held.start)] != shown)
 
 
 _SHOWN = MappingProxyType({Holds.SWITCHED: Flow.BRANCH, Holds.TRACED: Flow.CALL})
