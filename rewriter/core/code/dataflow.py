@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from rewriter.core.isa import registers
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import Reg
 from rewriter.core.isa.table import Table
@@ -21,7 +22,7 @@ INPUT = -1  # the "slot" that defines what the block gets
 @lru_cache(maxsize=1 << 14)  # few masks come again and again
 def registers_of(mask: int) -> tuple[Reg, ...]:
     """The registers of a mask, ascending."""
-    return tuple(map(Reg, bits(mask)))
+    return tuple(map(registers.register, bits(mask)))
 
 
 class Range(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -191,12 +192,13 @@ class SteadyOutOfOrder(Steady):
         self.upper, self.lower = pipeline.window.upper, pipeline.window.lower
         self._pipeline = pipeline
         self._halves = halves
-        self._known: dict[tuple[int, ...], Fraction] = {}
+        self._known: dict[bytes, Fraction] = {}
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
         """Cycles a pass, once the window is full of passes."""
         steps = self.sent(code, text)
-        key = tuple([-node.number if starts else node.number for node, starts in steps])
+        # As many numbers in a tuple would take four times the memory.
+        key = array("i", [-n.number if starts else n.number for n, starts in steps]).tobytes()
         found = self._known.get(key)
         if found is None:
             if len(self._known) == REMEMBERED:
