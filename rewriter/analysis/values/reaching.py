@@ -29,6 +29,7 @@ class Reaching:
     def __init__(self, graph: Graph, target: Sequential, inner: Callable[[int], bool]) -> None:
         self.graph, self.target, self.inner = graph, target, inner
         self.returning = Returning(graph)
+        self._made: dict[tuple[int, int], frozenset[int] | None] = {}
         self._came: dict[int, list[int]] = {}
         self._last: dict[tuple[int, int], int | None] = {}
         self._bounds: dict[int, Bound | None] = {}
@@ -40,6 +41,12 @@ class Reaching:
 
         None where control may come from outside with another value.
         """
+        if (register, use) not in self._made:
+            self._made[register, use] = self._definitions(register, use)
+        return self._made[register, use]
+
+    def _definitions(self, register: int, use: int) -> frozenset[int] | None:
+        """The same, asked once."""
         found, seen = set[int](), set[int]()
         block = self.graph.block_holding(use)
         queue = [(block, self.listing.index(use))]
