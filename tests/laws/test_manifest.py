@@ -264,6 +264,18 @@ def test_a_changed_block_is_read_or_refused(data: st.DataObject) -> None:
         assert str(error).startswith("m: the manifest ")
 
 
+@pytest.mark.parametrize("size", [300, 4_096, 4_097, 70_000, 300_000])
+def test_a_dictionary_for_the_column_packs_as_the_largest_does(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real code: it repeats itself from near and far."""
+    code = inputs.require("alpha-libc").read_bytes()[0x30000:][:size]
+    packed_alone = columns.pack({1: code})
+    monkeypatch.setattr(columns, "_LEAST", columns._MOST)
+    assert columns.pack({1: code}) == packed_alone
+    assert columns.unpack(packed_alone) == {1: code}
+
+
 def test_the_benchmark_of_the_page_tells_each_column(tmp_path: Path) -> None:
     _, bare, record = real()
     path = tmp_path / "f"

@@ -23,7 +23,8 @@ from rewriter.core.varints import packed, unpacked
 PLAIN, DEFLATE, LZMA, LZMA_WORDS = range(4)
 _CONTEXTS = {LZMA: (0, 0, 0), LZMA_WORDS: (1, 2, 2)}
 """lc, lp and pb: what a literal depends on, for bytes and text, and for 32-bit words."""
-_SETTINGS: dict[str, Any] = {"preset": 6, "dict_size": 1 << 23}
+_LEAST, _MOST = 1 << 12, 1 << 23
+"""Bytes of LZMA's dictionary: an encoder takes twelve times as much memory."""
 _SMALL, _LONG = 200, 20_000
 """Bytes from which LZMA is tried, which ends with a mark of six, and up to which Deflate is."""
 _THREADS = 2
@@ -99,13 +100,17 @@ def _shortest(column: bytes) -> tuple[int, bytes]:
     return min(ways, key=lambda way: len(way[1]))
 
 
-def _filters(how: int) -> list[dict[str, Any]]:
+def _filters(how: int, dictionary: int = _MOST) -> list[dict[str, Any]]:
     lc, lp, pb = _CONTEXTS[how]
-    return [{"id": lzma.FILTER_LZMA1, **_SETTINGS, "lc": lc, "lp": lp, "pb": pb}]
+    sizes = {"dict_size": dictionary, "lc": lc, "lp": lp, "pb": pb}
+    return [{"id": lzma.FILTER_LZMA1, "preset": 6, **sizes}]
 
 
 def _lzma(column: bytes, how: int) -> bytes:
-    return lzma.compress(column, lzma.FORMAT_RAW, filters=_filters(how))
+    """A column packed, with a dictionary that holds all of it: a larger one gives the same."""
+    whole = 1 << (len(column) - 1).bit_length()
+    filters = _filters(how, min(max(whole, _LEAST), _MOST))
+    return lzma.compress(column, lzma.FORMAT_RAW, filters=filters)
 
 
 def _whole(how: int, short: bytes, size: int) -> bytes:
