@@ -209,7 +209,7 @@ class Cutter:
         exits = [at - (self.rows[at] < 0 and at > first) for at in exits]  # into data
         if len(set(exits)) != count or exits[-1] - first >= LONGEST:
             raise Lost(f"the new code from {start:#x} ends otherwise")
-        return self._cut(first, exits)
+        return self.cut(first, exits)
 
     def same(self, first: int, end: int, other: Cutter, there: int) -> bool:
         """Whether all of [first, end) is code that another has too, but for how far branches go.
@@ -234,7 +234,8 @@ class Cutter:
         last = self.last if first < self.last else len(self.listing)
         return Cutter(*self.source, first, min(last, first + LONGEST + 1))
 
-    def _cut(self, first: int, exits: Sequence[int]) -> Segment:
+    def cut(self, first: int, exits: Sequence[int]) -> Segment:
+        """From a position to the last of those after which control may leave; raises Lost."""
         end = exits[-1] + 1
         if min(self.rows[first:end]) < 0:
             unknown = next(at for at in range(first, end) if self.rows[at] < 0)
@@ -291,7 +292,7 @@ class BlockCutter(Cutter):
 
     def by_blocks(self, start: int) -> Segment:
         """From a block's start through blocks that only it leads to, or that follow."""
-        return self._cut(*self.extent(start))
+        return self.cut(*self.extent(start))
 
     def extent(self, start: int) -> tuple[int, list[int]]:
         """The position where `by_blocks` cuts first, and those of its exits."""
