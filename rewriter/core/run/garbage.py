@@ -5,10 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    import ctypes
+from typing import ClassVar
 
 _YOUNG = 200_000
 """Objects between two collections: dozens of functions make as many.  Few of these are garbage that
@@ -49,27 +46,7 @@ def trim() -> None:
 
     The C library of GNU keeps them otherwise; another one may have no such function.
     """
-    with suppress(AttributeError, OSError):
-        _library().malloc_trim(0)
-
-
-def large_apart() -> None:
-    """What is large, as a context of Z3, has memory of its own, which goes back when it is freed.
-
-    The C library of GNU would put it among small objects as soon as one such was freed, and what
-    is made meanwhile would keep the hole.
-    """
-    with suppress(AttributeError, OSError):
-        for parameter in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
-            _library().mallopt(parameter, _LARGE)
-
-
-def _library() -> ctypes.CDLL:
     import ctypes  # `retune --help` shall not pay for it
 
-    return ctypes.CDLL(None)
-
-
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # malloc.h
-_LARGE = 1 << 22
-"""Less than each of the tables of a context of Z3; few arrays are larger."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)

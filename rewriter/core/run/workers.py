@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from rewriter.core.errors import OutOfResources
 from rewriter.core.run import interrupts, ledger
-from rewriter.core.run.garbage import give_back, large_apart, seldom_collected, trim
+from rewriter.core.run.garbage import give_back, seldom_collected, trim
 from rewriter.core.run.ledger import Ledger
 
 _Item = TypeVar("_Item")
@@ -108,7 +108,6 @@ def each(
     raised here, as WorkerFailed if it cannot be sent; WorkerLost if a process is killed.
     """
     with seldom_collected():
-        large_apart()
         give_back()  # small objects do not fill the holes of large arrays, nor do copies have them
         # What there is now stays: a collection would look at all of it, and in a copy double it.
         gc.freeze()
