@@ -8,9 +8,9 @@
 Of each file: objdump's time, that of patch, processor time, its ratio to objdump's, the peak of
 memory; how many times the aim of 12 times `objdump -d` in wall time it takes, and what bounds
 it: the steps that take most, what of the work is serial, and how long it would take on as many
-processors as it could use.  Then processor time, ratio and peak of verify and of revert, which must
-give the original back.  `make bench` prints the same.  With `--keep` the patched files stay, as
-NAME.CPU.
+processors as it could use.  Then processor time, ratio and peak of identify alone, of verify, and
+of revert, which must give the original back.  `make bench` prints the same.  With `--keep` the
+patched files stay, as NAME.CPU.
 """
 
 from __future__ import annotations
@@ -56,11 +56,12 @@ CASES = (
 
 @dataclass(frozen=True)
 class Cost:
-    """What a case took: patch, verify and revert; `timings` are those of `--timings`."""
+    """What a case took: identify, patch, verify and revert; `timings` are those of `--timings`."""
 
     case: Case
     size: int
     objdump: Spent
+    identified: Spent
     spent: Spent
     verified: Spent
     reverted: Spent
@@ -91,6 +92,7 @@ def measured(case: Case, jobs: int, keep: Path | None) -> Cost:
     """Runs objdump, and retune with files of its own to write; raises Missing, RuntimeError."""
     original, shared = find(case.name), ("-j", str(jobs))
     objdump = spend((tool(f"{case.objdump}-objdump"), "-d", original))
+    identified = spend((RETUNE, "identify", original))
     with tempfile.TemporaryDirectory() as folder:
         out, back = (keep or Path(folder)) / f"{case.name}.{case.cpu}", Path(folder) / "back"
         options = ("--cpu", case.cpu, *shared, "--timings", "--json")
@@ -100,7 +102,8 @@ def measured(case: Case, jobs: int, keep: Path | None) -> Cost:
         if back.read_bytes() != original.read_bytes():
             raise RuntimeError("revert did not give the original back")
     timings = json.loads(spent.text)["timings"]
-    return Cost(case, original.stat().st_size, objdump, spent, verified, reverted, timings)
+    size = original.stat().st_size
+    return Cost(case, size, objdump, identified, spent, verified, reverted, timings)
 
 
 def rows(cases: Sequence[Case], jobs: int, keep: Path | None = None) -> Iterator[tuple[str, ...]]:
@@ -118,7 +121,7 @@ def rows(cases: Sequence[Case], jobs: int, keep: Path | None = None) -> Iterator
             *(f"{cost.spent.processor:.1f} s", f"{cost.ratio:.0f}"),
             f"{cost.spent.peak / 1e6:.0f} MB of {(200e6 + 8 * cost.size) / 1e6:.0f}",
             *(f"{cost.from_aim:.1f}", cost.bound),
-            *(_brief(one, cost.objdump) for one in (cost.verified, cost.reverted)),
+            *(_brief(one, cost.objdump) for one in (cost.identified, cost.verified, cost.reverted)),
         )
 
 
@@ -131,7 +134,7 @@ def _brief(spent: Spent, objdump: Spent) -> str:
 COLUMNS = (
     *("file", "objdump -d, wall and processor", "wall", "processor", "processor / objdump"),
     *("peak, of 200 MB + 8 times the file", f"wall / {AIM} objdump", "bounded by"),
-    *("verify", "revert"),
+    *("identify", "verify", "revert"),
 )
 
 

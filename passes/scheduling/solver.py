@@ -20,8 +20,10 @@ def solver() -> Any:
 
     Copies of a process that has it share its memory.
     """
-    found = find_spec("ortools.sat.python.cp_model")
-    assert found is not None and found.loader is not None, "OR-Tools is installed with retune"
+    from ortools.sat import python as folder
+
+    found = find_spec(f"{folder.__name__}.cp_model")
+    assert found is not None and found.loader is not None, "OR-Tools has it"
     module, there = module_from_spec(found), _TABLES in sys.modules
     sys.modules.setdefault(_TABLES, _NoTables(_TABLES))
     try:

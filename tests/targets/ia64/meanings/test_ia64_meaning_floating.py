@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
@@ -119,14 +119,18 @@ def test_every_rounding(name: str, mode: int, a: float, b: float, c: float, tiny
         assert not flags(state) & UNDERFLOW
 
 
+SPECIAL = st.sampled_from((0.0, -0.0, math.inf, -math.inf, math.nan))
+
+
 @settings(max_examples=80)
-@given(a=floats, b=floats, c=floats)
-@example(a=math.inf, b=0.0, c=1.0)
-@example(a=math.inf, b=1.0, c=-math.inf)
-@example(a=0.0, b=-1.0, c=0.0)
-@example(a=0.0, b=-1.0, c=-0.0)
-def test_specials_are_ieees(a: float, b: float, c: float) -> None:
-    assume(not all(map(math.isfinite, (a, b, c))) or 0.0 in (a, b, c))
+@given(st.tuples(SPECIAL, floats, floats).flatmap(st.permutations))
+@example([math.inf, 0.0, 1.0])
+@example([math.inf, 1.0, -math.inf])
+@example([0.0, -1.0, 0.0])
+@example([0.0, -1.0, -0.0])
+def test_specials_are_ieees(numbers: Sequence[float]) -> None:
+    """One of the three at least is zero, infinite or none."""
+    a, b, c = numbers
     state = run(loaded(double(c), double(a), double(b)), "fma.d")
     found = as_double(state.r[F_TO])
     if all(map(math.isfinite, (a, b, c))):
