@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import tempfile
 import threading
@@ -22,7 +23,8 @@ class Spent:
     """Wall and processor seconds, the peak of memory in bytes, and what was printed.
 
     Memory is that of all processes together, a page that several share counted once, and looked at
-    up to four times a second; at least the largest resident size of one.
+    up to four times a second; at least the largest resident size of one, where that is more than
+    what measures has taken: the system counts this as the command's until it begins.
     """
 
     seconds: float
@@ -35,7 +37,7 @@ def spend(command: Sequence[str | Path], allowed: Iterable[int] = (0,)) -> Spent
     """Run a command with empty caches; RuntimeError, with what it printed, when it fails."""
     with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryFile() as said:
         environment = {**os.environ, "XDG_CACHE_HOME": cache}
-        start = time.perf_counter()
+        own, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
         process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=environment)
         watch = _Watch(process.pid)
         watch.start()
@@ -49,7 +51,8 @@ def spend(command: Sequence[str | Path], allowed: Iterable[int] = (0,)) -> Spent
     if process.returncode not in allowed:
         what = " ".join(map(str, command[:2]))
         raise RuntimeError(f"{what} ended with {process.returncode}: {text.strip()[-2000:]}")
-    peak = max(watch.peak, usage.ru_maxrss * 1024)
+    largest = usage.ru_maxrss * 1024 if usage.ru_maxrss > own else 0
+    peak = max(watch.peak, largest)
     return Spent(seconds, usage.ru_utime + usage.ru_stime, peak, text)
 
 
