@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -107,6 +109,30 @@ def test_work_apart_raises_what_it_raises() -> None:
 def test_work_apart_that_ends_too_soon_is_one_line() -> None:
     with pytest.raises(OutOfResources, match="was ended"):
         apart(lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def test_work_apart_ends_where_nobody_waits_for_it() -> None:
+    """The process that asked is killed before it reads a large answer."""
+    heard, telling = os.pipe()
+    asking = os.fork()
+    if not asking:
+
+        def work() -> bytes:
+            os.write(telling, b"begun")
+            while os.getppid() == asked_by:
+                time.sleep(0.01)
+            return bytes(1 << 22)
+
+        asked_by = os.getpid()
+        apart(work)
+        os._exit(0)
+    os.close(telling)
+    assert os.read(heard, 5) == b"begun"
+    os.kill(asking, signal.SIGKILL)
+    os.waitpid(asking, 0)
+    ended, _, _ = select.select([heard], [], [], 20)  # the copy has its other end
+    assert ended and os.read(heard, 1) == b""
+    os.close(heard)
 
 
 def test_a_result_is_the_same_when_it_was_packed() -> None:

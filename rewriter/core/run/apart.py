@@ -19,6 +19,7 @@ def apart(work: Callable[[], _Found]) -> _Found:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
+        os.close(reading)  # else it would wait for itself to read, if this process is killed
         _answer(work, writing)
     os.close(writing)
     try:
