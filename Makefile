@@ -17,11 +17,10 @@ demo:
 	@$(BIN)/python scripts/demo.py
 
 test:
-	@scripts/setup.sh test uncompiled
+	@scripts/setup.sh test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy & types=$$!; $(BIN)/python -m rewriter.cli.install.compiling; \
-	$(BIN)/pytest -n 2 --dist worksteal && wait $$types
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest -n 2 --dist worksteal && wait $$types
 
 test-deep: export RETUNE_TESTS := deep
 test-deep: test

@@ -2,7 +2,6 @@
 # Sets up everything for `make demo` (argument: demo) or `make test` (argument: test), asking nothing:
 # the Debian packages of fixtures/packages.txt where apt may be used, then the virtual environment.
 # Packages that cannot be had are named and left out: what needs them says so or is skipped.
-# With a second argument, uncompiled, the caller compiles the hottest modules, beside other work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -114,5 +113,5 @@ compile_hottest() {
 install_packages
 make_venv
 install_python_packages
-[[ ${2:-} = uncompiled ]] || compile_hottest
+compile_hottest
 compile_modules
