@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from rewriter.core.isa import registers
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import Reg
+from rewriter.core.isa.registers import register as named
 from rewriter.core.isa.table import Table
 from rewriter.core.masks import bits
 from rewriter.core.readings.symbolic import Symbolic
@@ -22,7 +22,7 @@ INPUT = -1  # the "slot" that defines what the block gets
 @lru_cache(maxsize=1 << 14)  # few masks come again and again
 def registers_of(mask: int) -> tuple[Reg, ...]:
     """The registers of a mask, ascending."""
-    return tuple(map(registers.register, bits(mask)))
+    return tuple(map(named, bits(mask)))
 
 
 class Range(NamedTuple):

@@ -64,7 +64,7 @@ class _Way:
     def segment(self) -> Segment:
         """As one segment."""
         code, slots = self.code, self.slots
-        if min(map(code.rows.__getitem__, slots)) < 0:
+        if any(code.rows[at] < 0 for at in slots):
             raise Lost("data on the way")
         if not self.others and slots == [*range(slots[0], slots[0] + len(slots))]:
             return code.cut(slots[0], [slots[slot] for slot in self.exits])  # most stand together
