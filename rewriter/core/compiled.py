@@ -24,7 +24,7 @@ LIST = "sources.json"
 PURE = "RETUNE_PURE"
 
 _OURS = ("rewriter", "passes", "targets")
-_SHARED = "__mypyc"  # ends the name of the module that has the code of all
+_SHARED = "__mypyc"  # ends the name of a module that has the code of several
 
 
 def python() -> str:
