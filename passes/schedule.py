@@ -12,7 +12,7 @@ import numpy as np
 
 from passes.lib.insert import Declined
 from passes.lib.steps import Change, OwnPass, Steps
-from passes.scheduling.dependence import Bonds, accesses, bonding
+from passes.scheduling.dependence import Bonds, Straight, accesses, bonding, straight
 from passes.scheduling.incumbent import best
 from passes.scheduling.list_scheduler import Pass
 from passes.scheduling.shown import Shown
@@ -60,15 +60,16 @@ class Reordered:
 
 @dataclass(frozen=True)
 class _Part:
-    """Items of a superblock, which is as it was in the original; each has its `bonds`.
+    """Items of a superblock, which is as it was in the original.
 
-    `held` tells the addresses that must keep what is there, and those that nothing passes; `nop`
-    is what stands where nothing else does.
+    `straight` is what ties them, and the nops among them, to one another; `held` tells the
+    addresses that must keep what is there, and those that nothing passes; `nop` is what stands
+    where nothing else does.
     """
 
     original: Superblock
     items: Sequence[Item]
-    bonds: Sequence[Bonds]
+    straight: Straight
     held: Callable[[], tuple[Collection[int], Sequence[int]]]
     nop: Insn
 
@@ -88,11 +89,6 @@ class _Part:
         }
         slots = tuple([Slot(at, there.get(at, self.nop), False) for at in self._places])
         return replace(self.original, slots=slots, exits=exits)
-
-    def all_bonds(self, nop: Bonds) -> Sequence[Bonds]:
-        """Those of all that stands in the part; the nops have one's."""
-        there = {now: one for (_, now, _), one in zip(self.items, self.bonds, strict=True)}
-        return [there.get(at, nop) for at in self._places]
 
     @cached_property
     def kept(self) -> Collection[int]:
@@ -171,6 +167,7 @@ class Scheduler:
         own = named is not None and named.pipeline is self.cpu.pipeline
         self._model = self.cpu.name if own else next(fits).name
         self._bonds = bonding(self.target)
+        self._nop = next(iter(self.target.nops(self.target.table.size)))
         self._tied: dict[int, tuple[set[int], list[int]]] = {}
         self._shown = Shown(self.target, self.prover, self.program.is_kernel)
         held, keeps_nop = self.program.held_addresses, self.program.keeps_nop
@@ -181,7 +178,7 @@ class Scheduler:
 
         `items` are the function's instructions without nops, ascending.  Raises NotReordered.
         """
-        inside = _within(items, loop)
+        inside = _between(items, loop.head, loop.latch)
         if any(insn.op.flow not in _STRAIGHT for _, _, insn in inside[:-1]):
             return None
         if any(insn.size != self.target.table.size for _, _, insn in inside):
@@ -232,9 +229,10 @@ class Scheduler:
         if named or self.steady.line(()) is None:
             return
         held = [(loop.head, loop.latch) for loop in loops if self._is_whole(loop)]
-        for block in self.program.superblocks(function):
-            if not any(block.address <= latch and head < block.end for head, latch in held):
-                for part in self._parts(function, block, items):
+        for blocks in self.program.joined(function):
+            first, last = self.program.span(blocks)
+            if not any(first <= latch and head <= last for head, latch in held):
+                for part in self._parts(function, blocks, _between(items, first, last)):
                     try:
                         found = self._ordered(part)
                     except NotDescribed:
@@ -251,33 +249,44 @@ class Scheduler:
         first, last = listing.span(loop.head, loop.latch)
         return all(FLOWS[flow] in _STRAIGHT for flow in listing.flows[first:last].tolist())
 
-    def _parts(
-        self, function: Function, block: Superblock, items: Sequence[Item]
-    ) -> Iterator[_Part]:
-        """A superblock as it stands now, in parts that are not too long."""
-        first = bisect_left(items, block.address, key=_original)
-        inside = items[first : bisect_left(items, block.end, key=_original)]
-        size = self.program.listing.table.size
+    def _parts(self, function: Function, blocks: range, inside: Sequence[Item]) -> Iterator[_Part]:
+        """Joined blocks as they stand now, in parts that are not too long, but for those that have
+        one order only."""
         known = [*map(self._bonds, [insn for _, _, insn in inside])]
         if sum([one.is_free for one in known]) < 2:
             return  # no two could change places
+        size = self.target.table.size
         if any(insn.size != size for _, _, insn in inside):
             return
+        starts = range(0, len(inside), LONGEST)
+        tied = ((n, self._tied_in(inside[n : n + LONGEST], known[n : n + LONGEST])) for n in starts)
+        some = [(n, one) for n, one in tied if not one.is_chain]
+        if not some:
+            return
+        block = self.program.superblock(blocks)
         branches = (n for n, one in enumerate(known[:-1]) if one.branches)
         if any(inside[n][0] not in block.exits for n in branches):
             return  # an earlier pass made a branch: control comes to places inside
-        held, nop = partial(self._held, function), next(iter(self.target.nops(size)))
-        for start in range(0, len(inside), LONGEST):
+        held, nop = partial(self._held, function), self._nop
+        for start, one in some:
             part = inside[start : start + LONGEST]
             live = block.live if part[-1] is inside[-1] else -1
-            tied = known[start : start + LONGEST]
-            yield _Part(replace(block, live=live), part, tied, held, nop)
+            yield _Part(replace(block, live=live), part, one, held, nop)
+
+    def _tied_in(self, items: Sequence[Item], bonds: Sequence[Bonds]) -> Straight:
+        """What ties items and the nops among them to one another."""
+        table = self.target.table
+        places = range(items[0][1], items[-1][1] + table.size, table.size)
+        if len(places) > len(items):
+            there = {now: one for (_, now, _), one in zip(items, bonds, strict=True)}
+            nop = self._bonds(self._nop)
+            bonds = [there.get(at, nop) for at in places]
+        return straight(bonds, accesses(bonds), table.cell, self.program.is_kernel)
 
     def _ordered(self, part: _Part) -> Reordered | None:
         """A part in a better order, if one is found; raises Different, NotDescribed."""
-        block, bonds = part.incumbent, part.all_bonds(self._bonds(part.nop))
-        devices = self.program.is_kernel
-        found = faster(Problem(block, bonds, part, self.target, self.steady, devices))
+        block = part.incumbent
+        found = faster(Problem(block, part.straight, part, self.steady))
         if found is None:
             return None
         evidence = self._shown.evidence(block, found.block)
@@ -356,8 +365,7 @@ class Scheduler:
     def _pass(self, items: Sequence[Item], inside: Sequence[Item], runs: Sequence[range]) -> Pass:
         """What one pass executes: the items inside, and nops where none is."""
         size, block = inside[0][2].size, self.steady.block
-        first, end = inside[0][1], inside[-1][1] + size
-        nop = next(iter(self.target.nops(size)))
+        first, end, nop = inside[0][1], inside[-1][1] + size, self._nop
         there = {new: insn for _, new, insn in inside}
         addresses = range(first, end, size)
         insns = tuple(there.get(at, nop) for at in addresses)
@@ -391,9 +399,10 @@ STRAIGHT = "straight code"
 """What a superblock outside of loops is called."""
 
 
-def _within(items: Sequence[Item], loop: Loop) -> Sequence[Item]:
-    first = bisect_left(items, loop.head, key=_original)
-    return items[first : bisect_right(items, loop.latch, key=_original)]
+def _between(items: Sequence[Item], first: int, last: int) -> Sequence[Item]:
+    """Those from one address of the original to another, both included."""
+    start = bisect_left(items, first, key=_original)
+    return items[start : bisect_right(items, last, key=_original)]
 
 
 def _standing(items: Sequence[Item], address: int) -> Insn | None:

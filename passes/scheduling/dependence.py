@@ -28,6 +28,9 @@ from rewriter.timing.steady_node import Where
 Edge = tuple[int, int]
 """Another instruction of the pass, by number, and cycles between the two."""
 
+Reader = tuple[int, int]
+"""An instruction that reads a result, by number, and the register."""
+
 
 @dataclass(frozen=True)
 class Dependences:
@@ -140,6 +143,63 @@ def free(insn: Insn, target: Sequential) -> bool:
     return insn.op.flow is Flow.NEXT and not tied and not target.in_order(insn)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Straight:
+    """Dependences of straight code whose instructions have `bonds` and access `places`.
+
+    Memory has such cells, and accesses may be to `devices`.  `before` are, for each, as a mask,
+    those that it must itself stand behind; `readers` those that read what it makes, with the
+    register; `writer` has what writes each register last.
+    """
+
+    bonds: Sequence[Bonds]
+    places: Sequence[Where | None]
+    cell: int
+    devices: bool
+    before: list[int]
+    readers: list[list[Reader]]
+    writer: dict[int, int]
+
+    def reordered(self, order: Sequence[int]) -> Straight:
+        """The same in another order."""
+        every = [self.bonds[number] for number in order]
+        return straight(every, accesses(every), self.cell, self.devices)
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether those that are free wait for one another, so that there is one order only."""
+        moving = 0
+        for number, one in enumerate(self.bonds):
+            if one.is_free and not one.is_nop:
+                moving |= 1 << number
+        return is_chain(moving, closed(self.before))
+
+
+def closed(before: Sequence[int]) -> list[int]:
+    """For each, as a mask, all that must stand before it, given those that it must itself."""
+    found: list[int] = []
+    for needed in before:
+        mask = needed
+        while needed:
+            low = needed & -needed
+            mask |= found[low.bit_length() - 1]
+            needed ^= low
+        found.append(mask)
+    return found
+
+
+def is_chain(moving: int, before: Sequence[int]) -> bool:
+    """Whether each of a mask, but the first, must stand behind the one before it in the mask."""
+    last = 0
+    while moving:
+        low = moving & -moving
+        if last & ~before[low.bit_length() - 1]:
+            return False
+        last = low
+        moving ^= low
+    return True
+
+
 def dependences(
     insns: Sequence[Insn],
     places: Sequence[Where | None],
@@ -149,41 +209,26 @@ def dependences(
 ) -> Dependences:
     """The dependences of one pass whose accesses are at `places`, or may be to devices."""
     every = [*map(bonding(target), insns)]
-    before, results, writer = straight(insns, every, places, target, steady, devices)
-    carried = _carried(insns, every, writer, steady)
+    code = straight(every, places, target.table.cell, devices)
+    results = [
+        [(number, steady.latency(insn, insns[number], register)) for number, register in readers]
+        for insn, readers in zip(insns, code.readers, strict=True)
+    ]
+    carried = _carried(insns, every, code.writer, steady)
     return Dependences(
-        tuple(frozenset(bits(needed)) for needed in before),
+        tuple(frozenset(bits(needed)) for needed in code.before),
         tuple(map(tuple, results)),
         tuple(map(tuple, carried)),
     )
 
 
 def straight(
-    insns: Sequence[Insn],
-    every: Sequence[Bonds],
-    places: Sequence[Where | None],
-    target: Sequential,
-    steady: Steady,
-    devices: bool = False,
-) -> tuple[list[int], list[list[Edge]], dict[int, int]]:
-    """The same of straight code: `before`, as masks, `results`, and what writes each register
-    last."""
-    before, results, writer = _direct(insns, every, places, target, steady)
-    if devices:
-        _in_their_order(every, before)
-    return before, results, writer
-
-
-def _direct(
-    insns: Sequence[Insn],
-    every: Sequence[Bonds],
-    places: Sequence[Where | None],
-    target: Sequential,
-    steady: Steady,
-) -> tuple[list[int], list[list[Edge]], dict[int, int]]:
-    wide = max([target.table.cell, *[one.size for one in every]])
+    every: Sequence[Bonds], places: Sequence[Where | None], cell: int, devices: bool
+) -> Straight:
+    """The dependences of instructions with such bonds, one behind the other."""
+    wide = max([cell, *[one.size for one in every]])
     before: list[int] = []
-    results: list[list[Edge]] = [[] for _ in insns]
+    results: list[list[Reader]] = [[] for _ in every]
     writer: dict[int, int] = {}
     readers: dict[int, int] = {}
     loads, stores = 0, list[int]()
@@ -194,8 +239,7 @@ def _direct(
                 if register in writer:
                     made = writer[register]
                     needed |= 1 << made
-                    took = steady.latency(insns[made], insns[number], register)
-                    results[made].append((number, took))
+                    results[made].append((number, register))
                 readers[register] = readers.get(register, 0) | 1 << number
             for register in one.defs:
                 needed |= readers.pop(register, 0)
@@ -211,7 +255,9 @@ def _direct(
                         needed |= 1 << store
                 loads |= 1 << number
         before.append(needed & ~(1 << number))
-    return before, results, writer
+    if devices:
+        _in_their_order(every, before)
+    return Straight(every, places, cell, devices, before, results, writer)
 
 
 def _in_their_order(every: Sequence[Bonds], before: list[int]) -> None:

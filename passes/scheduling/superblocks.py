@@ -11,12 +11,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from passes.scheduling.dependence import Bonds, Edge, accesses, straight
+from passes.scheduling.dependence import Straight, closed, is_chain
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.protocol import Sequential
-from rewriter.timing.steady import Steady, Times
-from rewriter.timing.steady_node import Placed
+from rewriter.timing.steady import Line, Steady, Stepper, Times
 
 LONGEST = 64
 """Instructions that are ordered at once: longer code is cut."""
@@ -26,8 +24,9 @@ Order = tuple[int, ...]
 
 _Key = tuple[int, int, int]
 
-_Rule = Callable[[int, int, int], _Key]
-"""By which one is chosen: of when it would issue, its height and its number."""
+_Rule = Callable[[list[int], Sequence[int]], list[int]]
+"""Of those that may stand at a place, and the heights of all, those that are wanted most; what
+issues first of them is chosen."""
 
 
 class Ties(Protocol):
@@ -44,51 +43,25 @@ class Ties(Protocol):
 
 
 class Problem:
-    """A superblock to be put in order, each of whose instructions has its `bonds`.
+    """A superblock to be put in order; `straight` is what ties its instructions to one another."""
 
-    `code` is what a model sees.  What depends on what is found when it is asked for.
-    """
-
-    def __init__(
-        self,
-        block: Superblock,
-        bonds: Sequence[Bonds],
-        ties: Ties,
-        target: Sequential,
-        steady: Steady,
-        devices: bool,
-    ) -> None:
-        self.block, self.bonds, self.ties = block, bonds, ties
-        self.target, self.steady, self.devices = target, steady, devices
-        self.insns = block.insns
-        places = accesses(bonds)
-        self.code: list[Placed] = list(zip(block.addresses(), self.insns, places, strict=True))
-        line = steady.line(self.code)
+    def __init__(self, block: Superblock, straight: Straight, ties: Ties, steady: Steady) -> None:
+        self.block, self.straight, self.ties, self.steady = block, straight, ties, steady
+        self.bonds, self.insns = straight.bonds, block.insns
+        line = steady.line([*zip(block.addresses(), self.insns, straight.places, strict=True)])
         assert line is not None, "a window of instructions hides their order"
         self.line = line
-        self._depends: tuple[list[int], list[list[Edge]]] | None = None
         self._heights: list[int] = []
-
-    def dependences(self) -> tuple[list[int], list[list[Edge]]]:
-        """For each, as a mask, those whose results it waits for, or that it must stand behind; and
-        those that read what it makes, with the cycles that takes."""
-        known = self._depends
-        if known is None:
-            where = [place for _, _, place in self.code]
-            target, steady, devices = self.target, self.steady, self.devices
-            before, results, _ = straight(self.insns, self.bonds, where, target, steady, devices)
-            known = self._depends = before, results
-        return known
 
     @property
     def heights(self) -> list[int]:
         """Cycles that must follow each, at least, until the last result that waits for it."""
         if not self._heights:
-            results = self.dependences()[1]
             heights = [0] * len(self.insns)
             for number in range(len(heights) - 1, -1, -1):
                 highest = 0
-                for after, took in results[number]:
+                for after, register in self.straight.readers[number]:
+                    took = self.line.latency(number, after, register)
                     highest = max(highest, heights[after] + took)
                 heights[number] = highest
             self._heights = heights
@@ -103,9 +76,8 @@ class Problem:
         """The same with the instructions in another order, at the same places."""
         block, pairs = self.block, zip(self.block.slots, order, strict=True)
         slots = tuple([replace(slot, insn=block.slots[n].insn) for slot, n in pairs])
-        bonds = [self.bonds[n] for n in order]
         there = replace(block, slots=slots)
-        return Problem(there, bonds, self.ties, self.target, self.steady, self.devices)
+        return Problem(there, self.straight.reordered(order), self.ties, self.steady)
 
 
 class Choice:
@@ -134,15 +106,7 @@ class Choice:
     def before(self) -> list[int]:
         """For each, as a mask, all that must stand before it."""
         if not self._before:
-            found: list[int] = []
-            for needed in self._held():
-                mask = needed
-                while needed:
-                    low = needed & -needed
-                    mask |= found[low.bit_length() - 1]
-                    needed ^= low
-                found.append(mask)
-            self._before = found
+            self._before = closed(self._held())
         return self._before
 
     def _held(self) -> list[int]:
@@ -151,7 +115,7 @@ class Choice:
         exits: list[tuple[int, int]] = []
         cuts = self.problem.ties.cuts
         behind = 0  # of what nothing passes
-        for number, needed in enumerate(self.problem.dependences()[0]):
+        for number, needed in enumerate(self.problem.straight.before):
             mask = behind | needed
             if number in cuts:
                 mask |= (1 << number) - 1
@@ -179,37 +143,30 @@ class Choice:
     @property
     def is_one(self) -> bool:
         """Whether those that may move wait for one another, so that there is one order only."""
-        if self._moving & self._moving - 1 == 0:
-            return True
-        before, last = self.before, -1
-        for number in range(len(self.bonds)):
-            if self._moving >> number & 1:
-                if last >= 0 and not before[number] >> last & 1:
-                    return False
-                last = number
-        return True
+        return is_chain(self._moving, self.before)
 
     def orders(self) -> Iterator[Order]:
         """Some good orders, each by another rule of choice."""
-        yield self._filled(_soonest)
+        yield self._filled(_any)
         yield self._filled(_highest)
 
-    def _filled(self, key: _Rule) -> Order:
-        """Each place gets one of those that may stand there, that with the least key."""
-        stepper, before, heights = self.problem.line.stepper(), self.before, self.problem.heights
+    def _filled(self, rule: _Rule) -> Order:
+        """Each place gets one of those that may stand there, the first to issue by a rule."""
+        fed, before, heights = _Fed(self.problem.line), self.before, self.problem.heights
         left, done, order = self._moving, 0, list[int]()
         for place in range(len(before)):
             chosen = place
             if self._moving >> place & 1:
                 ready = _ready(left & self._urgent(place, done), before, done)
+                if len(ready) > 1:
+                    ready = rule(ready, heights)
                 chosen = ready[0]
                 if len(ready) > 1:
                     keys = list[_Key]()
                     for number in ready:
-                        keys.append(key(stepper.start(place, number), heights[number], number))
+                        keys.append((fed.start(order, number), -heights[number], number))
                     chosen = min(keys)[2]
                 left &= ~(1 << chosen)
-            stepper.put(place, chosen)
             done |= 1 << chosen
             order.append(chosen)
         return tuple(order)
@@ -229,14 +186,33 @@ class Choice:
         return wanted
 
 
-def _soonest(start: int, height: int, number: int) -> _Key:
-    """What would issue first."""
-    return start, -height, number
+class _Fed:
+    """A pipeline that is given the beginning of an order when it is asked what comes next."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._stepper: Stepper | None = None
+        self._given = 0
+
+    def start(self, order: Sequence[int], number: int) -> int:
+        """When an instruction would issue behind the beginning of an order."""
+        if self._stepper is None:
+            self._stepper = self._line.stepper()
+        for place in range(self._given, len(order)):
+            self._stepper.put(place, order[place])
+        self._given = len(order)
+        return self._stepper.start(len(order), number)
 
 
-def _highest(start: int, height: int, number: int) -> _Key:
-    """That for which most waits."""
-    return -height, start, number
+def _any(ready: list[int], heights: Sequence[int]) -> list[int]:
+    """All of them."""
+    return ready
+
+
+def _highest(ready: list[int], heights: Sequence[int]) -> list[int]:
+    """Those for which most waits."""
+    highest = max([heights[number] for number in ready])
+    return [number for number in ready if heights[number] == highest]
 
 
 def _ready(wanted: int, before: Sequence[int], done: int) -> list[int]:
@@ -300,7 +276,7 @@ def _better(problem: Problem) -> _Better | None:
     old = problem.times(same)
     first = min(issue for issue, _ in old)
     last = max(issue for issue, _ in old)
-    if last - first <= problem.steady.spread(problem.code):
+    if last - first <= problem.line.spread():
         return None
     if last - first <= max(problem.heights):
         return None  # results alone take so long

@@ -309,19 +309,19 @@ class Program:
         graph, listing = self.graph, self.listing
         runs = [
             blocks
-            for blocks in self._joined(function)
+            for blocks in self.joined(function)
             if wanted(int(graph.first[blocks.start]), int(graph.last[blocks.stop - 1]))
         ]
         if runs:
             listing.insns_at(*listing.span(function.start, function.end))  # is remembered
-        yield from map(self._superblock, runs)
+        yield from map(self.superblock, runs)
 
     def falling(self, function: Function) -> Iterator[tuple[Superblock, int]]:
         """Superblocks that control falls out of, with all that it falls into, and where they end.
 
         The whole ends where control goes elsewhere: so far a walk of both files compares it.
         """
-        graph, listing, runs = self.graph, self.listing, list(self._joined(function))
+        graph, listing, runs = self.graph, self.listing, list(self.joined(function))
         for n, blocks in enumerate(runs):
             stop = blocks.stop
             for following in runs[n + 1 :]:
@@ -331,9 +331,9 @@ class Program:
                 stop = following.stop
             if stop > blocks.stop:
                 end = int(listing.addresses[graph.first[blocks.stop]])
-                yield self._superblock(range(blocks.start, stop)), end
+                yield self.superblock(range(blocks.start, stop)), end
 
-    def _joined(self, function: Function) -> Iterator[range]:
+    def joined(self, function: Function) -> Iterator[range]:
         """Runs of blocks that control enters at the first one only; none where data is."""
         blocks = self.graph.blocks_of(function)
         here = slice(blocks.start, blocks.stop)
@@ -355,7 +355,13 @@ class Program:
             return False
         return int(places[at + 1] - places[at]) == insn.size
 
-    def _superblock(self, blocks: range) -> Superblock:
+    def span(self, blocks: range) -> tuple[int, int]:
+        """The addresses of the first and the last instruction of joined blocks."""
+        graph, places = self.graph, self.listing.addresses
+        return int(places[graph.first[blocks.start]]), int(places[graph.last[blocks.stop - 1] - 1])
+
+    def superblock(self, blocks: range) -> Superblock:
+        """Joined blocks as straight code."""
         graph, listing = self.graph, self.listing
         insns: list[Insn] = []
         exits: list[tuple[int, int]] = []

@@ -73,6 +73,15 @@ class Line(metaclass=ABCMeta):
     def stepper(self) -> Stepper:
         """A pipeline that has not run yet."""
 
+    @abstractmethod
+    def spread(self) -> int:
+        """Cycles from the first issue to the last, if only so many went at a time."""
+
+    @abstractmethod
+    def latency(self, made: int, used: int, register: int) -> int:
+        """Cycles from the first issue of one to that of another, by number, that reads its result
+        in a register."""
+
 
 class Slotted(Protocol):
     """A pipeline in two halves; where an instruction stands in its block decides which it gets.
@@ -130,20 +139,9 @@ class Steady(metaclass=ABCMeta):
         """
         return None
 
-    def spread(self, code: Sequence[Placed]) -> int:
-        """Cycles from the first issue to the last, if only so many went at a time."""
-        return 0
-
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
         """Cycles from the first issue of one to that of another that reads its result there."""
-        made, used = self.node(producer), self.node(consumer)
-        for read, special in used.reads:
-            if read == register:
-                return made.after + special.get(made.name, made.latency)
-        # It is read at the second issue only.
-        specials = [special for read, special in used.late if read == register]
-        took = max(special.get(made.name, made.latency) for special in specials)
-        return max(0, made.after + took - used.after)
+        return between(self.node(producer), self.node(consumer), register)
 
     def node(self, insn: Insn, half: str = "") -> Node:
         """An instruction that its block's slotting sends to a half of the integer unit."""
@@ -203,3 +201,14 @@ class Steady(metaclass=ABCMeta):
     def _floating(self, pipes: tuple[str, ...]) -> bool:
         """Whether instructions for these pipes wait in the floating-point queue."""
         return False
+
+
+def between(made: Node, used: Node, register: int) -> int:
+    """Cycles from the first issue of one to that of another that reads its result there."""
+    for read, special in used.reads:
+        if read == register:
+            return made.after + special.get(made.name, made.latency)
+    # It is read at the second issue only.
+    specials = [special for read, special in used.late if read == register]
+    took = max(special.get(made.name, made.latency) for special in specials)
+    return max(0, made.after + took - used.after)

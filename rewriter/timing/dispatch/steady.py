@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.dispatched_cpu import Dispatched
+from rewriter.core.target.dispatched_cpu import Dispatched, Grouping
 from rewriter.timing import causes
 from rewriter.timing.dispatch.core import Core, Loaded, Stages
 from rewriter.timing.dispatch.group import Group
@@ -94,6 +94,16 @@ class _DispatchedLine(Line):
         """A pipeline that has not run yet: what can be dispatched and issue first goes first."""
         return _Stepping(Core(self._pipeline, self._block), self._steps)
 
+    def spread(self) -> int:
+        """Cycles from the first issue to the last, if every group were full."""
+        grouping = self._pipeline.grouping
+        taken = _places(grouping, [item for _, item, _, _ in self._steps])
+        return -(-taken // grouping.places.value) - 1
+
+    def latency(self, made: int, used: int, register: int) -> int:
+        """Cycles from the first issue of one to that of another that reads its result there."""
+        return _between(self._steps[made][1], self._steps[used][1], register)
+
 
 class SteadyDispatched(Steady):
     """The steady state of loops on such a CPU."""
@@ -122,20 +132,10 @@ class SteadyDispatched(Steady):
     def least(self, code: Sequence[Placed]) -> int:
         """A pass is fetched anew, and fills so many groups; the last may be shared with the next
         pass, unless the branch ends it."""
-        width, places = self._pipeline.grouping.places.value, self._places(code)
-        last = self._items.of(code[-1][1]).last
-        groups = -(-places // width) if last else places // width
+        grouping, items = self._pipeline.grouping, [self._items.of(insn) for _, insn, _ in code]
+        width, places = grouping.places.value, _places(grouping, items)
+        groups = -(-places // width) if items[-1].last else places // width
         return max(groups, 1 + self._pipeline.fetch.taken.value)
-
-    def spread(self, code: Sequence[Placed]) -> int:
-        """Cycles from the first issue to the last, if every group were full."""
-        return -(-self._places(code) // self._pipeline.grouping.places.value) - 1
-
-    def _places(self, code: Sequence[Placed]) -> int:
-        """Places in groups that code takes; where branches have their own they take none."""
-        items = (self._items.of(insn) for _, insn, _ in code)
-        held = self._pipeline.grouping.branches.value
-        return sum(0 if i.folded or (i.control and held) else i.places for i in items)
 
     def line(self, code: Sequence[Placed]) -> Line:
         """Straight code that runs once."""
@@ -143,14 +143,7 @@ class SteadyDispatched(Steady):
 
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
         """Cycles from the first issue of one to that of another that reads its result there."""
-        made, used = self._items.of(producer), self._items.of(consumer)
-        base, result = dict(made.bases).get(register), dict(made.writes).get(register, made.latency)
-        for late, reads in ((0, used.reads), (used.after, used.late)):
-            for read, special in reads:
-                if read == register:
-                    took = special.get(made.name, result)
-                    return max(0, (made.after + took if base is None else base) - late)
-        return 0
+        return _between(self._items.of(producer), self._items.of(consumer), register)
 
     def groups(self, code: Sequence[Insn]) -> list[list[Insn]]:
         """The groups that straight code is dispatched in when nothing else holds it up."""
@@ -196,6 +189,23 @@ def _ran(core: Core, steps: Sequence[_Step], after_store: int) -> list[Stages]:
         access = None if where is None else _Near(stored, where, stores, after_store)
         found.append(core.put(item, fetched, access))
     return found
+
+
+def _places(grouping: Grouping, items: Sequence[Item]) -> int:
+    """Places in groups that code takes; where branches have their own they take none."""
+    held = grouping.branches.value
+    return sum([0 if i.folded or (i.control and held) else i.places for i in items])
+
+
+def _between(made: Item, used: Item, register: int) -> int:
+    """Cycles from the first issue of one to that of another that reads its result there."""
+    base, result = dict(made.bases).get(register), dict(made.writes).get(register, made.latency)
+    for late, reads in ((0, used.reads), (used.after, used.late)):
+        for read, special in reads:
+            if read == register:
+                took = special.get(made.name, result)
+                return max(0, (made.after + took if base is None else base) - late)
+    return 0
 
 
 def _period(took: Sequence[int]) -> Fraction:

@@ -10,7 +10,7 @@ from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, InOrder
 from rewriter.timing.inorder.ahead import Ahead, Stores
 from rewriter.timing.inorder.pipeline import assign
-from rewriter.timing.steady import Line, Steady, Stepper, Times
+from rewriter.timing.steady import Line, Steady, Stepper, Times, between
 from rewriter.timing.steady_node import Node, Placed, Where
 
 _WARMING, _MEASURED = 2, 8
@@ -146,6 +146,14 @@ class _InOrderLine(Line):
         """A pipeline that has not run yet."""
         return _Stepping(RepeatedInOrder(self._pipeline, self._fits), self._steps)
 
+    def spread(self) -> int:
+        """Cycles from the first issue to the last, if every cycle were full."""
+        return -(-len(self._steps) // self._pipeline.width.value) - 1
+
+    def latency(self, made: int, used: int, register: int) -> int:
+        """Cycles from the first issue of one to that of another that reads its result there."""
+        return between(self._steps[made][1], self._steps[used][1], register)
+
 
 class SteadyInOrder(Steady):
     """Loops on a CPU that issues in order."""
@@ -170,10 +178,6 @@ class SteadyInOrder(Steady):
     def line(self, code: Sequence[Placed]) -> Line:
         """Straight code that runs once."""
         return _InOrderLine(self._pipeline, self.fits, self._steps(code))
-
-    def spread(self, code: Sequence[Placed]) -> int:
-        """Cycles from the first issue to the last, if every cycle were full."""
-        return -(-len(code) // self._pipeline.width.value) - 1
 
     def fits(self, members: Sequence[Node]) -> bool:
         """Whether instructions may issue together."""

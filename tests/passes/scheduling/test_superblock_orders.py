@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import targets
 from fixtures import inputs
-from passes.scheduling.dependence import bonding
+from passes.scheduling import dependence
+from passes.scheduling.dependence import accesses, bonding
 from passes.scheduling.shown import Shown
 from passes.scheduling.superblocks import Choice, Order, Problem, faster
 from rewriter.cli import main
@@ -95,7 +96,8 @@ def problem(
     ways = [(n, exits) for n, insn in enumerate(insns[:-1]) if insn.name in BRANCHES]
     block = straight(start, insns, [*ways, (len(insns) - 1, live)])
     every = [*map(bonding(target(cpu)), insns)]
-    return Problem(block, every, Tied(), target(cpu), model(cpu), False)
+    tied = dependence.straight(every, accesses(every), target(cpu).table.cell, False)
+    return Problem(block, tied, Tied(), model(cpu))
 
 
 @st.composite
@@ -215,6 +217,23 @@ def test_what_is_found_is_faster(drawn: tuple[str, Problem]) -> None:
     assert max(end for _, end in new) <= max(end for _, end in old)
     assert all(new[n][0] <= old[n][0] for n in Choice(one).ways)
     assert faster(one.ordered(found.order)) is None
+
+
+@given(problems())
+@settings(max_examples=100)
+def test_what_is_passed_over_has_one_order(drawn: tuple[str, Problem]) -> None:
+    """Code whose instructions wait for one another is not looked at: there is nothing to find."""
+    _, one = drawn
+    if one.straight.is_chain:
+        same = tuple(range(len(one.insns)))
+        assert Choice(one).is_one and {*Choice(one).orders()} == {same}
+
+
+def test_what_is_passed_over_is_a_chain_to_its_end() -> None:
+    lines = ("addi r3,r3,1", "addi r3,r3,1", "cmpwi cr0,r3,0", "nop")
+    assert problem("750", lines).straight.is_chain
+    assert not problem("750", (*lines[:-1], "li r4,1", "nop")).straight.is_chain
+    assert not problem("750", ("li r4,1", *lines)).straight.is_chain
 
 
 MANUALS = {
