@@ -252,11 +252,12 @@ class Scheduler:
     def _parts(self, function: Function, blocks: range, inside: Sequence[Item]) -> Iterator[_Part]:
         """Joined blocks as they stand now, in parts that are not too long, but for those that have
         one order only."""
-        known = [*map(self._bonds, [insn for _, _, insn in inside])]
-        if sum([one.is_free for one in known]) < 2:
+        insns = [insn for _, _, insn in inside]
+        if sum([insn.op.flow is Flow.NEXT for insn in insns]) < 2:
             return  # no two could change places
+        known = [*map(self._bonds, insns)]
         size = self.target.table.size
-        if any(insn.size != size for _, _, insn in inside):
+        if any(insn.size != size for insn in insns):
             return
         starts = range(0, len(inside), LONGEST)
         tied = ((n, self._tied_in(inside[n : n + LONGEST], known[n : n + LONGEST])) for n in starts)
