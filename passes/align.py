@@ -130,8 +130,13 @@ class Code:
 
     def length(self, number: int) -> int:
         """The bytes of the shortest loop that begins with an instruction; 0 where none does."""
-        ends = [last for first, last in self.loops_around if first == number]
-        return self.size * (min(ends) - number + 1) if ends else 0
+        last = self._shortest.get(number)
+        return 0 if last is None else self.size * (last - number + 1)
+
+    @cached_property
+    def _shortest(self) -> Mapping[int, int]:
+        """By the number of its first instruction that of the last one of the shortest loop."""
+        return dict(sorted(self.loops_around, reverse=True))
 
     @cached_property
     def target_heads(self) -> Mapping[int, set[int]]:

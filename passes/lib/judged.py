@@ -64,10 +64,11 @@ class Judge:
         boundary, heads = placing.boundary.value, code.target_heads
         if _displaced(code, new, placing):
             return None
-        times = [saved for _, saved in self._timed(code, old, new)]
-        if any(one < 0 for one in times):
-            return None
-        saved = sum(times, Fraction(0))
+        saved = Fraction(0)
+        for _, one in self._timed(code, old, new):
+            if one < 0:
+                return None
+            saved += one
         aligned = sum(old[n] % boundary == 0 for n in heads)
         aligned_now = sum(new[n] % boundary == 0 for n in heads)
         fewer = layout.executed < code.nops_passed
