@@ -80,7 +80,7 @@ class Prefetch(OwnPass):
         walked = Walked(body.insns, found, setting)
         reason = unsuited(body, setting) or (around.forbids() if around is not None else "")
         hints: dict[int, Hint] = {}
-        spares = around.spares(body) if around is not None else 0
+        spares = around.spares(body) if around is not None and not reason else 0
         warm = Fraction(0) if reason else walked.warm(())
         for stream in found:
             kind = "write stream" if stream.writes else "read stream"
