@@ -7,7 +7,7 @@ exit.  Once for any meaning: each instruction is an unknown function of what it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rewriter.core.code.dataflow import run, written
 from rewriter.core.code.superblock import Superblock
@@ -31,7 +31,16 @@ class Shown:
         self.reordered = Orders(self.target, self.devices)
 
     def evidence(self, old: Superblock, new: Superblock) -> Evidence:
-        """That a superblock does what the old one does, by both; raises Different."""
+        """That a superblock does what the old one does, by both; raises Different.
+
+        What stands before all that changed places may be needed for that, and mostly is not.
+        """
+        try:
+            return self._by_both(*changed(old, new))
+        except Different:
+            return self._by_both(old, new)
+
+    def _by_both(self, old: Superblock, new: Superblock) -> Evidence:
         found = self.with_meanings(old, new)
         self.for_any_meaning(old, new)
         return found
@@ -58,3 +67,23 @@ class Shown:
         reason = self.reordered.objection(before, after, old.live, old.exits)
         if reason:
             raise Different(f"any meaning: {reason}")
+
+
+def changed(old: Superblock, new: Superblock) -> tuple[Superblock, Superblock]:
+    """The stretch outside of which two orders are the same; any register may be read behind it.
+
+    It ends with no exit, unless the whole does.
+    """
+    pairs = [*zip(old.slots, new.slots, strict=True)]
+    differing = [number for number, (one, other) in enumerate(pairs) if one != other] or [0]
+    first, last, end = differing[0], differing[-1], len(pairs) - 1
+    while last < end and any(slot.address in old.exits for slot in pairs[last]):
+        last += 1
+    inside = {slot.address for slot in old.slots[first:last]}
+    exits = {address: live for address, live in old.exits.items() if address in inside}
+    live = old.live if last == end else -1
+    before, after = (
+        replace(one, slots=one.slots[first : last + 1], live=live, exits=exits)
+        for one in (old, new)
+    )
+    return before, after

@@ -18,7 +18,7 @@ import targets
 from fixtures import inputs
 from passes.scheduling import dependence
 from passes.scheduling.dependence import accesses, bonding
-from passes.scheduling.shown import Shown
+from passes.scheduling.shown import Shown, changed
 from passes.scheduling.superblocks import Choice, Order, Problem, faster
 from rewriter.cli import main
 from rewriter.core.code.dataflow import registers_of
@@ -32,6 +32,7 @@ from rewriter.elf.image import load
 from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
 from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.equivalence import Different
 from targets.alpha import assembler as alpha
 from targets.machines import ALPHA, EM_PPC, EM_PPC64
 from targets.ppc.asm.assembler import assemble
@@ -217,6 +218,44 @@ def test_what_is_found_is_faster(drawn: tuple[str, Problem]) -> None:
     assert max(end for _, end in new) <= max(end for _, end in old)
     assert all(new[n][0] <= old[n][0] for n in Choice(one).ways)
     assert faster(one.ordered(found.order)) is None
+
+
+def reordered(lines: Sequence[str], order: Order, live: int) -> tuple[Superblock, Superblock]:
+    """Code for a 750 whose results of a mask may be read, and the same in another order."""
+    one = problem("750", lines, live)
+    return one.block, straight(CODE, [one.insns[n] for n in order], one.block.leaving)
+
+
+def test_what_changed_places_is_compared_by_all_that_it_leaves() -> None:
+    """Only what is read behind it tells the two apart, and at the end of all nothing does."""
+    lines = ("mr r8,r9", "li r4,1", "li r4,2", "add r5,r4,r4", "mr r9,r5")
+    for order, stands in (((0, 2, 1, 3, 4), False), ((0, 1, 2, 3, 4), True)):
+        old, new = reordered(lines, order, 1 << 9)
+        if stands:
+            shown("750").evidence(old, new)
+        else:
+            with pytest.raises(Different):
+                shown("750").evidence(old, new)
+
+
+def test_what_stands_before_it_may_show_that_accesses_are_apart() -> None:
+    lines = ("addi r9,r3,8", "stw r5,0(r3)", "lwz r6,0(r9)", "nop")
+    old, new = reordered(lines, (0, 2, 1, 3), -1)
+    with pytest.raises(Different):
+        shown("750").for_any_meaning(*changed(old, new))
+    shown("750").evidence(old, new)
+    with pytest.raises(Different):  # where it does not
+        shown("750").evidence(*reordered(("mr r9,r4", *lines[1:]), (0, 2, 1, 3), -1))
+
+
+def test_what_changed_places_ends_behind_a_branch_that_was_passed() -> None:
+    lines = ("nop", "li r4,1", "beq cr0,OUT", "li r6,1", "nop")
+    old, new = reordered(lines, (0, 2, 1, 3, 4), -1)
+    with pytest.raises(Different):  # it may be read where the branch leads
+        shown("750").evidence(old, new)
+    before, after = changed(old, new)
+    assert [len(one.leaving) for one in (before, after)] == [2, 2]
+    assert [insn.name for insn in before.insns] == ["addi", "bc", "addi"]
 
 
 @given(problems())
