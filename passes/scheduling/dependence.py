@@ -166,13 +166,18 @@ class Straight:
         return straight(every, accesses(every), self.cell, self.devices)
 
     @property
-    def is_chain(self) -> bool:
-        """Whether those that are free wait for one another, so that there is one order only."""
-        moving = 0
+    def moving(self) -> int:
+        """The mask of those that are free, nops apart: only they change places."""
+        found = 0
         for number, one in enumerate(self.bonds):
             if one.is_free and not one.is_nop:
-                moving |= 1 << number
-        return is_chain(moving, closed(self.before))
+                found |= 1 << number
+        return found
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether those that are free wait for one another, so that there is one order only."""
+        return is_chain(self.moving, closed(self.before))
 
 
 def closed(before: Sequence[int]) -> list[int]:

@@ -89,13 +89,10 @@ class Choice:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.bonds, kept = problem, problem.bonds, problem.ties.kept
-        self.fixed: list[int] = []
-        self._moving = 0
-        for number, one in enumerate(self.bonds):
-            if not one.is_free or one.is_nop or number in kept:
-                self.fixed.append(number)
-            else:
-                self._moving |= 1 << number
+        self._moving = problem.straight.moving
+        for number in kept:
+            self._moving &= ~(1 << number)
+        self.fixed = [n for n in range(len(self.bonds)) if not self._moving >> n & 1]
         self.ways = dict[int, int]()
         for number, live in problem.block.leaving[:-1]:
             if problem.insns[number].op.flow is Flow.BRANCH and number not in kept:
