@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -234,6 +234,14 @@ class Code:
             if used > spare + self.passed_now.get(number, 0):
                 yield number
             spare = max(self.spare(number, spare, used), 0)
+
+    def unclosed(self, places: Sequence[int]) -> frozenset[int]:
+        """Where the instructions stand at some places: by each way that comes through more nops the
+        last of the `closed` addresses before them."""
+        closed = sorted(self.closed, key=self.numbers)
+        numbers = [self.numbers(address) for address in closed]
+        behind = {bisect_right(numbers, number) for number in self.longer(places)}
+        return frozenset(closed[n - 1] for n in behind if n)
 
 
 def transfers(

@@ -45,6 +45,17 @@ class NoRoom(CannotMove):
     """What was inserted does not fit in the function's footprint."""
 
 
+class NotClosed(CannotMove):
+    """Nothing may stay in some places, and no layout that is better closes up there.
+
+    `places` are those at which the way is longer in the last one that was tried.
+    """
+
+    def __init__(self, places: Collection[int]) -> None:
+        super().__init__("what is behind would not close up")
+        self.places = places
+
+
 @dataclass(frozen=True)
 class Moved:
     """A function in its new layout: the bytes that changed by address, patches by offset of its
@@ -76,7 +87,8 @@ def move(
     closed: Collection[int] = (),
     told: Callable[[str], None] = lambda reason: None,
 ) -> Moved | None:
-    """The function in its best layout; None if it is in it already, CannotMove if it must stay.
+    """The function in its best layout; None if it is in it already, CannotMove if it must stay, of
+    which NotClosed says what would have to go for another layout.
 
     With `inverting` its blocks may change places; `told` hears why those of a function with counted
     branches do not.  Nothing may stay in places that are `closed`.
@@ -135,22 +147,28 @@ _TRIES = 4
 def _better(
     program: Program, code: Code, align: Align, cpu: Cpu, placing: Placing, judge: Judge
 ) -> Layout | None:
-    """The best layout by a judge; None where none is better than what stands.
+    """The best layout by a judge; None where none is better than what stands, or NotClosed.
 
     Loops that the layout with most boundaries spoils stay where they are.
     """
+    unclosed = frozenset[int]()
     try:
         for _ in range(_TRIES):
             layouts = tuple(_unwound_layouts(program, code, align, cpu))
             best = judge.best(code, layouts, placing)
-            if best is not None or not layouts:
+            if best is not None:
                 return best
+            if not layouts:
+                break
+            unclosed = code.unclosed([there for _, there, _ in layouts[0].items])
             spoiled = judge.spoiled(code, layouts[0], placing)
             if spoiled <= {*code.fixed}:
-                return None
+                break
             code = replace(code, fixed={*code.fixed, *spoiled})
     except NotDescribed as missing:
         raise CannotMove(str(missing)) from missing
+    if code.closed:
+        raise NotClosed(unclosed)
     return None
 
 

@@ -11,7 +11,7 @@ from passes.cmov import Cmov
 from passes.combining.choose import Choose
 from passes.layout import ByProfile
 from passes.lib.judged import Judge
-from passes.lib.move import Moved, NoRoom, move
+from passes.lib.move import Moved, NoRoom, NotClosed, move
 from passes.ordering.arranged import Order
 from passes.prefetch import Prefetch
 from rewriter.core.code.program import Function
@@ -55,6 +55,10 @@ class Layout:
         try:
             moved = self._moved(function, inserted.added if inserted is not None else {})
             moved = self._for_hints(function, moved)
+        except NotClosed as reason:
+            work.with_less(function, str(reason), f"{Choose.name}:", reason.places)
+            self.run(function)
+            return
         except NoRoom as reason:
             if work.with_less(function, f"no room: {reason}", f"{Cmov.name}:"):
                 self.run(function)

@@ -130,19 +130,23 @@ class Work:
             self.take_back([edit for edit in self.edits if edit.id in gone], reason)
         return bool(gone)
 
-    def with_less(self, function: Function, reason: str, prefix: str) -> bool:
-        """Takes back one insertion of those that need room, the least one; whether there was any.
+    def with_less(
+        self, function: Function, reason: str, prefix: str, places: Collection[int] = ()
+    ) -> bool:
+        """Takes back insertions of those that need room; whether there was any.
 
-        It is the least by what it saves and, where that was counted, how often it is executed.
+        They are those of which something went from some places; if there are none the least one, by
+        what it saves and, where that was counted, how often it is executed.
         """
         inserted = self.inserted.get(function)
         crowded = inserted.crowded(prefix) if inserted is not None else set()
         found = [edit for edit in self.edits if edit.id in crowded]
         if inserted is None or not found:
             return False
-        least = min(found, key=self._worth)
-        inserted.take_back([least.id])
-        self.take_back([least], reason)
+        there = [edit for edit in found if not inserted.gone[edit.id].keys().isdisjoint(places)]
+        gone = there or [min(found, key=self._worth)]
+        inserted.take_back([edit.id for edit in gone])
+        self.take_back(gone, reason)
         return True
 
     def _worth(self, edit: Edit) -> tuple[Fraction, int]:

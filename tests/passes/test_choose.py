@@ -50,6 +50,11 @@ BODIES = {
         "1: lbzu 5, 1(3)\n add 4, 4, 5\n bdnz 1b",
         None,
     ),
+    "only what is behind closes up": (  # nothing else goes back for what cannot
+        "nop\n nop\n add 5, 3, 4\n sub 5, 5, 4\n mtctr 3\n beq 1f\n mr 3, 4\n"
+        "1: lbzu 5, 1(3)\n add 4, 4, 5\n bdnz 1b\n cmpd 4, 5\n blt 1f\n mr 4, 5\n1: mr 3, 4",
+        "isel r4,r4,r5,lt",
+    ),
 }
 """The code behind the comparison, and the instruction that comes; None where none does."""
 
@@ -94,6 +99,7 @@ def test_the_reasons_for_what_stays(tuned: Tuned) -> None:
     assert sorted(skip.reason for skip in tuned.skips if skip.technique == "choose") == [
         "control comes to the move otherwise, too",
         "the function has such a choice already",
+        "what is behind would not close up",
         "what is behind would not close up",
     ]
 

@@ -33,8 +33,9 @@ _CANDIDATES = 3
 def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
     """Old values that agree with the new one on random inputs for which all that is known holds.
 
-    Those first that were loaded from the same memories: others differ where addresses meet that
-    hardly any input lets meet, and only a solver would say so.
+    Those first that are the value but for a mask, then those that were loaded from the same
+    memories: others differ where addresses meet that hardly any input lets meet, and only a solver
+    would say so.
     """
     known = {term.number for term in old}
     by_number: dict[int, dict[Term, None]] = {}
@@ -53,6 +54,7 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
         if len(near) > 1:
             memories = _loaded_from(value)
             near = sorted(near, key=lambda one: _loaded_from(one) != memories)
+            near.sort(key=lambda one: not _masked(one, value))
         same = (one for one in near if not signatures.differ(one, value, comparison.known))
         return islice(same, _CANDIDATES)
 
@@ -324,6 +326,11 @@ def _loaded_from(value: Term) -> set[Term]:
                 seen.add(arg.number)
                 stack.append(arg)
     return found
+
+
+def _masked(value: Term, part: Term) -> bool:
+    """Whether a value is another one under a mask."""
+    return value.kind == "and" and part in value.args
 
 
 def _history(memory: Term) -> tuple[Term, list[tuple[Term, Term, Term]]]:
