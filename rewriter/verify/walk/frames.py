@@ -4,12 +4,14 @@ A row says where the caller's frame is and where registers are kept, from its ad
 true there because of instructions before it, and until others behind it:
 - writes of a register that any row finds the frame by, or finds another register in; in the latter
   case not what is written again before control goes elsewhere or a row finds anything in it, if it
-  is made of scratch registers alone: nothing that is kept comes from these;
+  is made of scratch registers, and of such as the code itself saves in the frame, alone: nothing
+  that is kept comes from these, unless a row finds one of the latter in another register;
 - saves and restores of the registers that rows have rules for, in the frame: at an address from
   such a register, the stack pointer or the frame pointer;
 - where a row says that registers are kept elsewhere from now on: their stores, wherever to, and
   their writes since the row before; and where it says that they are back: their loads, wherever
-  from, since the last transfer of control.
+  from, and what else writes them last, since the last transfer of control;
+- where a row begins to find others in a register: what writes that last, as the very instruction.
 A rule that is an expression may name any register.
 """
 
@@ -37,24 +39,29 @@ Rows = Sequence[tuple[int, Rules]]
 """The rows of an entry with their addresses, ascending."""
 
 Mark = tuple[str, int]
-"""What an instruction is to rows, and of which registers, as a mask."""
+"""What an instruction is to rows, and of which registers, as a mask; of a HOLD its word."""
 
-TRANSFER, WRITE, SAVE, RESTORE = "transfer", "write", "save", "restore"
+TRANSFER, WRITE, SAVE, RESTORE, HOLD = "transfer", "write", "save", "restore", "hold"
 _GOES: Mark = (TRANSFER, 0)
 _EVERY = -1
 _BACK = (None, "same_value")
 
 
-class Change(NamedTuple):
-    """A row behind the first: masks of the registers that are kept elsewhere, or back, from it on.
+class Changed(NamedTuple):
+    """Masks of the registers that are kept elsewhere, are back, or hold others, from a row on that
+    did not in the row before."""
 
-    `before` is the address of the row before.
-    """
+    away: int
+    back: int
+    holding: int
+
+
+class Change(NamedTuple):
+    """A row behind the first, and the address of the row before."""
 
     before: int
     address: int
-    away: int
-    back: int
+    changed: Changed
 
 
 @dataclass(frozen=True)
@@ -63,11 +70,12 @@ class Account:
 
     `bases` is what frames, and registers kept in registers, are found by; `holders` has for each
     row the address where it begins and the registers that others are kept in, if no frame is found
-    by these; `kept` has the registers with rules.
+    by these; `kept` has the registers with rules, `held` those that are kept in registers.
     """
 
     bases: int
     kept: int
+    held: int
     changes: tuple[Change, ...]
     holders: tuple[tuple[int, int], ...]
 
@@ -75,21 +83,22 @@ class Account:
 @dataclass(frozen=True)
 class Told:
     """The same of rows wherever they begin: by row what others are kept in alone, and for each
-    behind the first what is kept elsewhere, or back, from it on."""
+    behind the first what changed."""
 
     bases: int
     kept: int
-    changed: Sequence[tuple[int, int]]
+    held: int
+    changed: Sequence[Changed]
     holders: Sequence[int]
 
     def at(self, starts: Sequence[int]) -> Account:
         """Of rows that begin at some addresses."""
         changes = (
-            Change(*places, *masks)
-            for places, masks in zip(pairwise(starts), self.changed, strict=True)
+            Change(*places, changed)
+            for places, changed in zip(pairwise(starts), self.changed, strict=True)
         )
         holders = tuple(zip(starts, self.holders, strict=True))
-        return Account(self.bases, self.kept, tuple(changes), holders)
+        return Account(self.bases, self.kept, self.held, tuple(changes), holders)
 
 
 def told(rules: Sequence[Rules], target: Sequential) -> Told:
@@ -99,6 +108,7 @@ def told(rules: Sequence[Rules], target: Sequential) -> Told:
     return Told(
         reduce(or_, (one.holders for one in named), frames),
         reduce(or_, (one.kept for one in named)),
+        reduce(or_, (one.held for one in named)),
         [_changed(old, new, target.unwound) for old, new in pairwise(rules)],
         [one.holders & ~frames for one in named],
     )
@@ -121,11 +131,12 @@ _Unwound = Callable[[int], int | None]
 
 class _Named(NamedTuple):
     """Masks of registers that one row names: what its frame is found by, what others are kept in,
-    and those with rules."""
+    those with rules, and of them those kept in registers."""
 
     frames: int
     holders: int
     kept: int
+    held: int
 
 
 def _bit(number: int, unwound: _Unwound) -> int:
@@ -137,25 +148,27 @@ def _bit(number: int, unwound: _Unwound) -> int:
 def _named(said: Rules, unwound: _Unwound) -> _Named:
     kind, number, _ = said.cfa
     frames = _EVERY if kind == "expression" else _bit(number, unwound)
-    kept, holders = _bit(said.return_column, unwound), 0
+    kept, holders, held = _bit(said.return_column, unwound), 0, 0
     for register, (rule, value) in said.registers:
         kept |= _bit(register, unwound)
         if rule == "register" and isinstance(value, int):
             holders |= _bit(value, unwound)
+            held |= _bit(register, unwound)
         elif rule.endswith("expression"):
             frames = _EVERY
-    return _Named(frames, holders, kept)
+    return _Named(frames, holders, kept, held)
 
 
 @lru_cache(1 << 12)
-def _changed(old: Rules, new: Rules, unwound: _Unwound) -> tuple[int, int]:
-    """Masks of the registers that are kept elsewhere, or back, in the second of two rows."""
+def _changed(old: Rules, new: Rules, unwound: _Unwound) -> Changed:
+    """What changed in the second of two rows."""
     was, now = dict(old.registers), dict(new.registers)
     changed = [r for r in {*was, *now} if was.get(r) != now.get(r)]
     away = [r for r in changed if now.get(r, _BACK)[0] not in _BACK]
     back = [r for r in changed if r not in away or was.get(r, _BACK)[0] not in _BACK]
     masked = (reduce(or_, (_bit(r, unwound) for r in some), 0) for some in (away, back))
-    return next(masked), next(masked)
+    holding = _named(new, unwound).holders & ~_named(old, unwound).holders
+    return Changed(next(masked), next(masked), holding)
 
 
 class Framed:
@@ -171,9 +184,11 @@ class Framed:
         self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
         goes = listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]
         self._transfers: list[int] = np.flatnonzero(goes).tolist()
+        self._goes = frozenset(self._transfers)
         self._defs = listing.defs.numbers(kept + first)
         holds = any(holding for _, holding in said.holders)
         self._uses = listing.uses.numbers(kept + first) if holds else []
+        self._words: list[int] = listing.words[kept + first].tolist() if holds else []
         self._whole = {
             at: kinds.whole(listing, first + int(kept[at]))
             for at in np.flatnonzero(kind[kept] & WHOLE).tolist()
@@ -197,14 +212,13 @@ class Framed:
 
         Of `some`, which are all that go elsewhere or write what is found by.
         """
-        holders, goes = self._said.holders, frozenset(self._transfers)
+        holders, goes = self._said.holders, self._goes
         starts = [address for address, _ in holders]
         every = reduce(or_, (holding for _, holding in holders), 0)
-        found, again = dict[int, int](), 0
+        found, again, free = dict[int, int](), 0, self._free() if every else 0
         for n in reversed(range(len(some) if every else 0)):
             at, before = some[n], self.addresses[some[n - 1]] if n else starts[0]
-            scratch = self._kinds.target.spelling.SCRATCH | self._defs[at]
-            if at not in self._whole and not self._uses[at] & ~scratch:
+            if at not in self._whole and not self._uses[at] & ~(free | self._defs[at]):
                 found[at] = again
             again = 0 if at in goes else again | self._defs[at] & every
             first = bisect_right(starts, before) - 1  # rows of what is not among them count, too
@@ -212,29 +226,62 @@ class Framed:
                 again &= ~holding
         return found
 
+    def _free(self) -> int:
+        """The mask of registers from which nothing comes that is kept: scratch registers, and those
+        that are saved in the frame and in no register."""
+        marks = (self._in_frame(at) for at in self._whole)
+        saved = reduce(or_, (mark[1] for mark in marks if mark and mark[0] == SAVE), 0)
+        return self._kinds.target.spelling.SCRATCH | saved & ~self._said.held
+
+    def _in_frame(self, at: int) -> Mark | None:
+        """What the save or restore of a whole register is."""
+        register, base, is_save = self._whole[at]
+        if register & self._said.kept and base & self._frame:
+            return SAVE if is_save else RESTORE, register
+        return None
+
     def _mark(self, at: int, again: int) -> Mark | None:
-        if at in self._whole:
-            register, base, is_save = self._whole[at]
-            if register & self._said.kept and base & self._frame:
-                return SAVE if is_save else RESTORE, register
+        if at in self._whole and (mark := self._in_frame(at)):
+            return mark
         written = self._defs[at] & self._said.bases & ~again
         return (WRITE, written) if written else None
 
     def changing(self, change: Change) -> list[tuple[int, Mark]]:
         """What a row alone goes by: instructions by number, and what each is."""
         first, end = (bisect_left(self.addresses, at) for at in (change.before, change.address))
+        return self._own(range(end), first, change.changed)
+
+    def between(
+        self, old: Rules, new: Rules, numbers: Sequence[int], first: int
+    ) -> list[tuple[int, Mark]]:
+        """The same on a way through instructions, where another row holds from the `first` on."""
+        return self._own(numbers, first, _changed(old, new, self._kinds.target.unwound))
+
+    def _own(self, numbers: Sequence[int], first: int, changed: Changed) -> list[tuple[int, Mark]]:
+        """The same; the row before begins at the `first` of some numbers, and this behind them."""
+        away, back, holding = changed
         found: list[tuple[int, Mark]] = []
-        goes = bisect_left(self._transfers, end)
-        ahead = max(first, self._transfers[goes - 1] + 1 if goes else first)
-        for at in range(first, end):
+        again, is_ahead = 0, True  # written again before the row, and no transfer in between
+        for at in reversed(numbers[first:]):
             register, _, is_save = self._whole.get(at, (0, 0, False))
-            if is_save and register & change.away:
+            written, is_ahead = self._defs[at], is_ahead and at not in self._goes
+            if is_save and register & away:
                 found.append((at, (SAVE, register)))
-            elif not is_save and register & change.back and at >= ahead:
+            elif is_ahead and not is_save and register & back:
                 found.append((at, (RESTORE, register)))
-            elif self._defs[at] & change.away:
-                found.append((at, (WRITE, self._defs[at] & change.away)))
-        return found
+            elif written & away:
+                found.append((at, (WRITE, written & away)))
+            elif is_ahead and written & back & ~again:
+                found.append((at, (WRITE, written & back & ~again)))
+            again |= written
+        return [*self._held(numbers, holding), *reversed(found)]
+
+    def _held(self, numbers: Sequence[int], holding: int) -> Iterator[tuple[int, Mark]]:
+        """What writes registers last among some instructions."""
+        for at in reversed(numbers if holding else ()):
+            if self._defs[at] & holding:
+                yield at, (HOLD, self._words[at])
+                holding &= ~self._defs[at]
 
     def holding(self) -> set[int]:
         """The addresses of all instructions that rows go by, but for transfers of control."""

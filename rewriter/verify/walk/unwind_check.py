@@ -2,7 +2,7 @@
 
 A row describes the frame from its address on, so between two rows stands the instruction that
 changes the frame.  Code keeps its order when it moves: each row must follow the same instructions
-that it goes by (`framed`) or that transfer control as before, and directly so if it did; if it did
+that it goes by (`frames`) or that transfer control as before, and directly so if it did; if it did
 not, what stood between may have gone.  Behind the last row, where blocks may change places, what it
 finds the frame by is written as often as before.
 """
@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
-from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.walk.courses import rows
 from rewriter.verify.walk.frames import Framed, Mark, Told, bases_of, told
 from rewriter.verify.walk.frames import Rows as RowsOf
-from rewriter.verify.walk.insn_classes import Kinds
+from rewriter.verify.walk.insn_classes import IDLE, Kinds
 
 
 class _Place(NamedTuple):
@@ -95,8 +94,8 @@ class Rows:
         self.listings, self.kinds = (program.listing, listing), kinds
         self.before = partial(_places, program.listing, kinds)
         self.after = partial(_places, listing, kinds)
-        self.behind_before = partial(_behind, program.listing, kinds.target, ())
-        self.behind_after = partial(_behind, listing, kinds.target, others)
+        self.behind_before = partial(_behind, program.listing, kinds, ())
+        self.behind_after = partial(_behind, listing, kinds, others)
 
     def problem(
         self,
@@ -149,13 +148,15 @@ def _in_order(passed: Iterable[rows.Passed]) -> bool:
 
 
 def _behind(
-    listing: Listing, target: Sequential, others: Collection[int], table: RowsOf, end: int
+    listing: Listing, kinds: Kinds, others: Collection[int], table: RowsOf, end: int
 ) -> Counter[int]:
-    """Writes, by what they write, of what the last row finds the frame or registers by."""
+    """Writes, by what they write, of what the last row finds the frame or registers by; no nops."""
     at = table[-1][0]
-    found_by = bases_of(table[-1][1], target)
-    here = slice(*listing.span(at, end))
-    places = zip(listing.addresses[here].tolist(), listing.defs.numbers(here), strict=True)
+    found_by = bases_of(table[-1][1], kinds.target)
+    first, last = listing.span(at, end)
+    kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
+    kept = first + np.flatnonzero(kind & IDLE == 0)
+    places = zip(listing.addresses[kept].tolist(), listing.defs.numbers(kept), strict=True)
     written = ((place, defs & found_by) for place, defs in places if defs & found_by)
     return Counter(mask for place, mask in written if place not in others)
 

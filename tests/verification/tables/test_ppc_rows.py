@@ -13,6 +13,8 @@ from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.elf.image import Image, load
 from rewriter.verify.check import verify
+from rewriter.verify.walk.courses.rows import agree
+from rewriter.verify.walk.insn_classes import Kinds
 
 SOURCE = """
     .globl f
@@ -113,6 +115,74 @@ g:  .cfi_startproc
     .size g, .-g
 """
 """Where a nop has its place; rows find the return address in r0 elsewhere in the function."""
+SAVED = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    stdu 1, -48(1)
+    .cfi_def_cfa_offset 48
+    std 31, 40(1)
+    .cfi_offset r31, -8
+    {}
+    addi 11, 30, 1      # r30 is the caller's, and no row says where it is kept
+    li 0, 2
+    cmpwi 3, 0
+    beq 1f
+    mflr 0
+    .cfi_register lr, r0
+    {}
+    addi 3, 3, 1
+    .cfi_same_value lr
+    ori 1, 1, 0         # a nop, which may go
+1:  ld 31, 40(1)
+    addi 1, 1, 48
+    .cfi_def_cfa_offset 0
+    .cfi_restore r31
+    nop
+    blr
+    .cfi_endproc
+    .size f, .-f
+"""
+"""What may be in place of scratch results that are made of a register that the code saves."""
+RESTORED = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    mflr 0
+    std 0, 16(1)
+    .cfi_offset lr, 16
+    stdu 1, -32(1)
+    .cfi_def_cfa_offset 32
+    bl g
+    addi 1, 1, 32
+    .cfi_def_cfa_offset 0
+    ld 0, 16(1)
+    {}
+    blr
+    .cfi_endproc
+    .size f, .-f
+    .type g, @function
+g:  .cfi_startproc
+    blr
+    .cfi_endproc
+    .size g, .-g
+"""
+"""How the return address comes back, and where a row says so."""
+HOLDING = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    mflr 12
+    mr 0, 12
+    {}
+    addi 3, 3, 1
+    .cfi_register lr, r0
+    addi 3, 3, 2
+    .cfi_same_value lr
+    blr
+    .cfi_endproc
+    .size f, .-f
+"""
 LI = 0x38000000
 FREE, HELD = (1, 2, 4), (3, 5, 6, 7, 8, 9)
 """Places by what r11 is set to: r0 may be written there, or not."""
@@ -195,3 +265,86 @@ def test_a_nop_behind_a_call_writes_nothing(tmp_path: Path, written: str, wrong:
     )
     said = said_of(old, changed_text(old, new))
     assert wrong in said if wrong else not said
+
+
+def pair(source: str, folder: Path, *bodies: str) -> tuple[Program, Image]:
+    """A file, and the same with another function and its unwind rows."""
+    made = []
+    for number, body in enumerate(bodies):
+        (folder / str(number)).mkdir()
+        made.append(assembled(source.format(*body.split(";")), folder / str(number), "powerpc64le"))
+    old, new = made
+    image = changed_text(old, new)
+    section, other = (one.image.section(".eh_frame") for one in made)
+    assert section is not None and other is not None and section.sh_size == other.sh_size
+    first, last = section.sh_offset, section.sh_offset + section.sh_size
+    rows = new.image.data[other.sh_offset : other.sh_offset + other.sh_size]
+    return old, replace(image, data=image.data[:first] + rows + image.data[last:])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("addi 11, 31, 1;li 11, 3", "addi 0, 31, 1;li 11, 3", ""),  # written again, as r0 is
+        ("addi 0, 31, 1;li 11, 3", "addi 11, 31, 1;li 11, 3", ""),
+        ("addi 11, 30, 1;li 11, 3", "addi 0, 30, 1;li 11, 3", "unwind rows"),  # it may be a save
+        ("li 11, 1;addi 11, 31, 1", "li 11, 1;addi 0, 31, 1", "unwind rows"),  # a row looks there
+    ],
+)
+def test_results_made_of_saved_registers(old: str, new: str, wrong: str, tmp_path: Path) -> None:
+    said = said_of(*pair(SAVED, tmp_path, old, new))
+    assert wrong in said if wrong else not said
+
+
+def test_a_register_that_rows_find_in_another_is_not_free(tmp_path: Path) -> None:
+    source = SAVED.replace("mflr 0", "mr 0, 31").replace("lr, r0", "r31, r0")
+    source = source.replace(".cfi_same_value lr", ".cfi_offset r31, -8")
+    said = said_of(*pair(source, tmp_path, "addi 11, 31, 1;li 11, 3", "addi 0, 31, 1;li 11, 3"))
+    assert "unwind rows" in said
+
+
+def test_a_nop_that_names_the_stack_pointer_may_go(tmp_path: Path) -> None:
+    """Behind the last row, as anywhere else."""
+    source = SAVED.replace("    nop\n", "    ori 1, 1, 0\n").replace("{}", "nop")
+    (tmp_path / "old").mkdir()
+    program = assembled(source, tmp_path / "old", "powerpc64le")
+    was, becomes = (word.to_bytes(4, "little") for word in (0x60210000, 0x60000000))
+    assert program.image.data.count(was) == 2
+    new = replace(program.image, data=program.image.data.replace(was, becomes))
+    assert not said_of(program, new)
+
+
+ROW = ".cfi_restore lr"
+MOVED = [
+    (f"addi 3, 3, 1\n mtlr 0\n {ROW}", f"addi 3, 3, 1\n {ROW}\n mtlr 0", "unwind rows"),
+    (f"mtlr 0\n {ROW}", f"{ROW}\n mtlr 0", "unwind rows"),
+    (f"mtlr 0\n {ROW}\n addi 3, 3, 1", f"mtlr 0\n addi 3, 3, 1\n {ROW}", "unwind rows"),
+    (f"mtlr 0\n addi 3, 3, 1\n {ROW}", f"mtlr 0\n {ROW}\n addi 3, 3, 1", ""),
+]
+"""The return address is back behind the last instruction that writes it, and not before it."""
+
+
+@pytest.mark.parametrize(("old", "new", "wrong"), MOVED)
+def test_what_writes_a_register_that_is_back(
+    old: str, new: str, wrong: str, tmp_path: Path
+) -> None:
+    said = said_of(*pair(RESTORED, tmp_path, old, new))
+    assert wrong in said if wrong else not said
+
+
+@pytest.mark.parametrize(("old", "new", "wrong"), MOVED)
+def test_the_same_on_a_way(old: str, new: str, wrong: str, tmp_path: Path) -> None:
+    """Where blocks may change places it is asked of each way: there the place is the same, too."""
+    program, image = pair(RESTORED, tmp_path, old, new)
+    other, start = analyse(image, program.target), program.functions[0].start
+    sides = [(one.frames[start], one.listing) for one in (program, other)]
+    way = [*range(start, sides[0][0].end, 4)]
+    kinds = Kinds(program.target)
+    assert not agree(*sides, kinds, [(way, way)], ())
+    assert agree(sides[0], sides[0], kinds, [(way, way)], ())
+
+
+@pytest.mark.parametrize(("old", "new"), [("li 11, 1", "li 0, 1"), ("mr 0, 12", "li 0, 1")])
+def test_what_a_row_finds_is_put_there_by_the_same(old: str, new: str, tmp_path: Path) -> None:
+    """Nobody but an unwinder reads it; the move before it is made of a scratch register alone."""
+    assert "unwind rows" in said_of(*pair(HOLDING, tmp_path, old, new))

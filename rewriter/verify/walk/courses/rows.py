@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rewriter.core.code.listing import Listing
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.elf.unwind.entries import Fde
-from rewriter.verify.walk.frames import Framed, Mark, account
+from rewriter.verify.walk.frames import Framed, account
 from rewriter.verify.walk.frames import Rows as RowsOf
 from rewriter.verify.walk.insn_classes import Kinds
 
@@ -24,39 +24,46 @@ Passed = tuple[Sequence[int], Sequence[int]]
 
 @dataclass(frozen=True)
 class _Side:
-    """One file's rows, and what its instructions are to them."""
+    """One file's rows, and its instructions, by their numbers in what these go by."""
 
     starts: Sequence[int]
     rows: RowsOf
-    marks: Mapping[int, Mark | None]
+    framed: Framed
+    numbers: Mapping[int, int]
 
     @classmethod
     def of(cls, frame: Fde, listing: Listing, kinds: Kinds) -> _Side:
         """Those of an entry."""
         rows = unwind_rows.rows(frame)
         framed = Framed(listing, kinds, frame.start, frame.end, account(rows, kinds.target))
-        marks = {address: framed.marks.get(at) for at, address in enumerate(framed.addresses)}
-        return cls([address for address, _ in rows], rows, marks)
+        numbers = {address: at for at, address in enumerate(framed.addresses)}
+        return cls([address for address, _ in rows], rows, framed, numbers)
 
-    def rules(self, address: int) -> object:
+    def rules(self, address: int) -> unwind_rows.Rules:
         """What holds at an address."""
         return self.rows[bisect_right(self.starts, address) - 1][1]
 
     def events(self, addresses: Iterable[int]) -> Iterator[object]:
         """Along a way, nops apart: rules where they are others than before, and what they go by.
 
-        Of rules with whether they come right behind an instruction that they go by.
+        Of rules with what they alone go by, and whether they come right behind an instruction that
+        they go by.
         """
-        before, is_direct = None, True
+        before, is_direct, passed, first = None, True, list[int](), 0
         for address in addresses:
-            if address not in self.marks:
+            at = self.numbers.get(address)
+            if at is None:
                 continue
-            rules, mark = self.rules(address), self.marks[address]
+            rules, mark = self.rules(address), self.framed.marks.get(at)
             if rules != before:
-                yield is_direct, rules
+                own = self.framed.between(before or rules, rules, passed, first)
+                is_direct = is_direct or any(at == passed[-1] for at, _ in own)
+                yield is_direct, rules, [what for _, what in own]
+                first = len(passed)
             if mark is not None:
                 yield mark
             before, is_direct = rules, mark is not None
+            passed.append(at)
 
 
 def agree(
