@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE, among
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import BRANCHING, FALLING, Flow
-from rewriter.core.isa.interned import Interned, interned
-from rewriter.core.isa.registers import Masks, from_columns, in_columns, of_row
+from rewriter.core.isa.registers import Masks, from_columns, in_columns
 
 ASSUMED = "arguments of a later call are set after the call"
 """What is taken for granted where a new register is written."""
@@ -36,9 +36,14 @@ ASSUMED = "arguments of a later call are set after the call"
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of a program, by function, and what lives across them."""
+    """The calls of a program, by function, and what lives across them.
+
+    The latter is found for whole functions at a time, when it is asked for: of most of a program
+    nobody asks.  `across` has it by block, for those that end in a call.
+    """
 
     program: Program
+    across: dict[int, int] = field(default_factory=dict)
 
     def writes(self, function: Function) -> int:
         """Registers that a function, or what it calls, may write."""
@@ -59,10 +64,10 @@ class Calls:
 
     def kept(self, function: Function) -> int:
         """Registers that some caller keeps a value in across a call of the function."""
-        mask = 0
-        for block in self._calling(self._number[function]):
-            mask |= of_row(self._across[block])
-        return mask
+        calling = self._calling(self._number[function])
+        if unknown := sorted(calling - self.across.keys()):
+            self.across.update(self._inside(np.array(unknown)).across())
+        return reduce(or_, (self.across[block] for block in calling), 0)
 
     def _calling(self, number: int) -> set[int]:
         """Blocks with a call that may end in a function, through others' last jumps too."""
@@ -167,58 +172,96 @@ class Calls:
     # Values across calls ------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Finds what lives across calls."""
-        _ = self._across
+        """Finds what is asked for of all functions alike."""
+        _ = self._links, self._writing
+
+    def _inside(self, calling: Edges) -> _Inside:
+        """The functions with some blocks, and with what stands behind those, and edges in each."""
+        graph, every = self._graph, len(self._graph.first)
+        some = np.union1d(calling, np.minimum(calling + 1, every - 1))
+        chosen = np.isin(graph.function_of, graph.function_of[some])
+        within = np.flatnonzero((graph.kind == WITHIN) & (graph.source < every))
+        within = within[chosen[graph.source[within]] & (graph.target[within] < every)]
+        source, target = graph.source[within], graph.target[within]
+        same = graph.function_of[source] == graph.function_of[target]
+        place = np.where(chosen, np.cumsum(chosen) - 1, -1)
+        blocks = np.flatnonzero(chosen)
+        return _Inside(self, blocks, place, place[source[same]], place[target[same]])
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """Blocks of some functions by their numbers in the graph, of which each has a `place` among
+    these, or -1; and the edges between them, by that."""
+
+    calls: Calls
+    blocks: Edges
+    place: Edges
+    source: Edges
+    target: Edges
 
     @cached_property
-    def _across(self) -> Interned:
-        """Per block: registers set before its end whose value may be read behind it.
+    def _graph(self) -> Graph:
+        """The blocks alone, with what they read: what a system call does is not asked."""
+        graph, listing = self.calls.program.graph, self.calls.program.listing
+        leaving = among(listing.flows, {Flow.TRAP, Flow.STOP})
+        return replace(
+            graph,
+            first=graph.first[self.blocks],
+            last=graph.last[self.blocks],
+            nodes=len(self.blocks),
+            listing=replace(listing, uses=listing.uses.with_mask(leaving, 0)),
+        )
+
+    @cached_property
+    def _flows(self) -> NDArray[np.int8]:
+        """That of each block's last instruction."""
+        return self._graph.listing.flows[self._graph.last - 1]
+
+    def across(self) -> Iterator[tuple[int, int]]:
+        """Blocks that end in a call, with the registers set before its end whose value may be read
+        behind it; those where what stands behind is among the blocks, too, or nothing does.
 
         Registers know nothing of each other: each column is found for itself, in little memory.
         """
-        program, (source, target) = self.program, self._inside()
-        flows = among(self._flows, {Flow.TRAP, Flow.STOP})  # what a system call reads is not asked
-        listing = replace(program.listing, uses=program.listing.uses.with_mask(flows, 0))
-        graph, lost = replace(self._graph, listing=listing), self._lost()
-        onward, back = _ordered(source, target), _ordered(target, source)
-        columns = []
+        made, callee = self._made()
+        lost, columns = self._lost(made, callee), list[Masks]()
+        onward, back = _ordered(self.source, self.target), _ordered(self.target, self.source)
+        ends = np.unique(made)
+        behind = np.append(self.place, len(self.blocks))[self.blocks[ends] + 1]
+        ends, behind = ends[behind >= 0], behind[behind >= 0]
         for n in range(lost.shape[1]):
-            read, written = summary(graph, n)
+            read, written = summary(self._graph, n)
             kept = ~lost[:, n]
-            behind = _read_after(back, read, kept & ~written)
+            later = np.append(_read_after(back, read, kept & ~written), np.zeros_like(read[:1]))
             before = _set(onward, written, kept) | written
-            columns.append(before[:-1] & behind[1:])
-        return interned(np.stack(columns, axis=1))
+            columns.append(before[ends] & later[behind])
+        return zip(self.blocks[ends].tolist(), from_columns(np.stack(columns, axis=1)), strict=True)
 
-    def _lost(self) -> Masks:
-        """Per node: scratch registers that the call at its end takes."""
-        graph, target = self._graph, self.program.target
-        table = self.program.listing.table
-        lost = np.zeros((graph.nodes, table.columns), dtype=np.uint64)
+    def _made(self) -> tuple[Edges, Edges]:
+        """The places of blocks with a call of a function, and its number."""
+        graph, every = self.calls.program.graph, len(self.place)
+        at = np.flatnonzero((graph.kind == CALL) & (graph.source < every))
+        at = at[(self.place[graph.source[at]] >= 0) & (graph.target[at] < every)]
+        callee = graph.function_of[graph.target[at]]
+        return self.place[graph.source[at]][callee >= 0], callee[callee >= 0]
+
+    def _lost(self, made: Edges, callee: Edges) -> Masks:
+        """Per block: scratch registers that the call at its end takes, by calls of functions."""
+        program = self.calls.program
+        target, table = program.target, program.listing.table
         scratch = target.everything & ~target.returned
-        all_scratch = table.columns_of(scratch)
-        masks = [self.writes(self.program.functions[n]) & scratch for n in self._callers]
-        rows = in_columns(masks, table.columns)
-        for row, blocks in zip(rows, self._callers.values(), strict=True):
-            lost[sorted(blocks)] |= row
-        known = set().union(*self._callers.values()) if self._callers else set()
-        calls = self._flows[graph.last - 1] == FLOW_CODE[Flow.INDIRECT_CALL]
-        for block in np.flatnonzero(calls).tolist():
-            insn = self.program.listing.insn(int(graph.last[block]) - 1)
-            standard = insn is not None and target.standard_call(insn)
-            if standard and block not in known:
-                lost[block] = all_scratch
-        perhaps = among(self._flows[graph.last - 1], FALLING)  # a call that need not happen
-        lost[: len(perhaps)][perhaps] = 0
+        lost = np.zeros((len(self.blocks), table.columns), dtype=np.uint64)
+        called, which = np.unique(callee, return_inverse=True)
+        masks = [self.calls.writes(program.functions[n]) & scratch for n in called.tolist()]
+        np.bitwise_or.at(lost, made, in_columns(masks, table.columns)[which])
+        known, all_scratch = frozenset(made.tolist()), table.columns_of(scratch)
+        for at in np.flatnonzero(self._flows == FLOW_CODE[Flow.INDIRECT_CALL]).tolist():
+            insn = program.listing.insn(int(self._graph.last[at]) - 1)
+            if at not in known and insn is not None and target.standard_call(insn):
+                lost[at] = all_scratch
+        lost[among(self._flows, FALLING)] = 0  # a call that need not happen
         return lost
-
-    def _inside(self) -> tuple[Edges, Edges]:
-        """Sources and targets of the edges within functions."""
-        graph, blocks = self._graph, len(self._graph.first)
-        ok = (graph.kind == WITHIN) & (graph.source < blocks) & (graph.target < blocks)
-        source, target = graph.source[ok], graph.target[ok]
-        same = graph.function_of[source] == graph.function_of[target]
-        return source[same], target[same]
 
 
 def _ordered(source: Edges, goal: Edges) -> tuple[Edges, Edges]:

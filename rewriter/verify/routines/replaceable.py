@@ -142,9 +142,10 @@ class Known:
         object.__setattr__(self, "calls", Calls(self.program))
 
     def prepare(self) -> None:
-        """Finds what takes much memory to find, before processes that ask for it are copied."""
+        """Finds what takes long to find, before processes that ask for it are copied."""
         _ = self._vouched
-        self.calls.prepare()
+        if self.named:
+            self.calls.prepare()
 
     @cached_property
     def named(self) -> dict[int, Named]:
