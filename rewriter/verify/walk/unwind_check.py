@@ -3,8 +3,9 @@
 A row describes the frame from its address on, so between two rows stands the instruction that
 changes the frame.  Code keeps its order when it moves: each row must follow the same instructions
 that it goes by (`frames`) or that transfer control as before, and directly so if it did; if it did
-not, what stood between may have gone.  Behind the last row, where blocks may change places, what it
-finds the frame by is written as often as before.
+not, what stood between may have gone.  A row may have gone with all that it was said of, where the
+next one stands right behind what it stood behind.  Behind the last row, where blocks may change
+places, what it finds the frame by is written as often as before.
 """
 
 from __future__ import annotations
@@ -124,15 +125,44 @@ class Rows:
         before = unwind_rows.rows(old)
         after = before if unwind_rows.unchanged(old, new) else unwind_rows.rows(new)
         rules = [rules for _, rules in before]
-        if rules != [rules for _, rules in after]:
+        kept = _kept(rules, [rules for _, rules in after])
+        if kept is None:
             return False
         behind = self.behind_before(before, old.end), self.behind_after(after, new.end)
         if behind[0] != behind[1]:
             return False
         if len(before) == 1:
             return True  # from the start on
-        said = told(rules, self.kinds.target)
-        return self.before(said, before).same(self.after(said, after))
+        said = told([rules[n] for n in kept], self.kinds.target)
+        left = self.before(said, [before[n] for n in kept])
+        places = left if len(kept) == len(before) else self._closed_up(before, kept, left)
+        return places is not None and places.same(self.after(said, after))
+
+    def _closed_up(self, table: RowsOf, kept: Sequence[int], left: _Places) -> _Places | None:
+        """Where the rows that are `left`, those of some numbers, should stand; None where others
+        were said of more than what stood between an instruction that they go by and the next row.
+        """
+        every = self.before(told([rules for _, rules in table], self.kinds.target), table).rows
+        rows = list(left.rows)
+        for at, (row, behind) in enumerate(pairwise(kept)):
+            gone = every[row : behind - 1]  # the first of them is of the second row
+            if gone:
+                if not gone[0].direct or {one.last for one in (*gone, rows[at])} != {gone[0].last}:
+                    return None
+                rows[at] = rows[at]._replace(direct=True)
+        return left._replace(rows=rows)
+
+
+def _kept(old: Sequence[unwind_rows.Rules], new: Sequence[unwind_rows.Rules]) -> list[int] | None:
+    """The numbers of the rows that another entry has, too; None where it has others, or lacks the
+    first or the last one."""
+    found = list[int]()
+    for number, rules in enumerate(old):
+        if len(found) < len(new) and rules == new[len(found)]:
+            found.append(number)
+    if len(found) < len(new) or found[0] != 0 or found[-1] != len(old) - 1:
+        return None
+    return found
 
 
 def _in_order(passed: Iterable[rows.Passed]) -> bool:

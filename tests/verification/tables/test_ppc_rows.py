@@ -348,3 +348,23 @@ def test_the_same_on_a_way(old: str, new: str, wrong: str, tmp_path: Path) -> No
 def test_what_a_row_finds_is_put_there_by_the_same(old: str, new: str, tmp_path: Path) -> None:
     """Nobody but an unwinder reads it; the move before it is made of a scratch register alone."""
     assert "unwind rows" in said_of(*pair(HOLDING, tmp_path, old, new))
+
+
+BACK = ".cfi_restore r31"
+GONE = [
+    (f"mtlr 0\n {ROW}\n li 11, 1\n {BACK}", f"mtlr 0\n {ROW}\n {BACK}\n nop", ""),
+    (f"mtlr 0\n {ROW}\n li 11, 1\n {BACK}", f"mtlr 0\n li 11, 1\n {ROW}\n {BACK}", "unwind"),
+    (f"{BACK}\n mtlr 0\n {ROW}\n li 11, 1", f"mtlr 0\n {BACK}\n {ROW}\n li 11, 1", "unwind"),
+    (f"li 11, 1\n {BACK}\n mtlr 0\n {ROW}", f"nop\n mtlr 0\n {BACK}\n {ROW}", "unwind"),
+]
+"""A row may go with all that it was said of, and not where that is said something else of."""
+
+
+@pytest.mark.parametrize(("old", "new", "wrong"), GONE)
+def test_a_row_that_goes(old: str, new: str, wrong: str, tmp_path: Path) -> None:
+    source = RESTORED.replace(
+        "    bl g\n", "    std 31, 24(1)\n    .cfi_offset r31, -8\n    bl g\n"
+    )
+    source = source.replace("    addi 1, 1, 32\n", "    ld 31, 24(1)\n    addi 1, 1, 32\n")
+    said = said_of(*pair(source, tmp_path, old, new))
+    assert wrong in said if wrong else not said
