@@ -58,6 +58,7 @@ class Detours:
     away: Mapping[int, Collection[int]] = field(default_factory=dict)
     inside: Collection[int] = frozenset()
     more: Mapping[int, tuple[Insn, ...]] = field(default_factory=dict)
+    _placeless: dict[Insn, int] = field(default_factory=dict)
 
     def whole(self, segment: Segment) -> Segment:
         """A segment with all conditional moves of its branches."""
@@ -69,9 +70,6 @@ class Detours:
     def _longer(self, segment: Segment, slot: int, insns: tuple[Insn, ...]) -> Segment:
         """A segment with more instructions behind a slot, at its address."""
         table, count, here = self.listing.table, len(insns), slot + 1
-        words = [table.encode(insn) for insn in insns]
-        rows = table.classify(np.array(words, dtype=self.listing.words.dtype)).tolist()
-        placeless = [word << 16 | row for word, row in zip(words, rows, strict=True)]
 
         def moved(at: int) -> int:
             return at + count if at > slot else at
@@ -81,11 +79,19 @@ class Detours:
             fixups={moved(at): fixup for at, fixup in segment.fixups.items()},
             insns=[*segment.insns[:here], *insns, *segment.insns[here:]],
             addresses=_with(segment.addresses, here, [segment.addresses[slot]] * count),
-            placeless=_with(segment.placeless, here, placeless),
+            placeless=_with(segment.placeless, here, map(self._compared, insns)),
             kinds=segment.kinds[:here] + bytes(count) + segment.kinds[here:],
             uses=_with(segment.uses, here, map(table.uses, insns)),
             defs=_with(segment.defs, here, map(table.defs, insns)),
         )
+
+    def _compared(self, insn: Insn) -> int:
+        """What segments are compared by: the word of an instruction, and its row."""
+        if insn not in self._placeless:
+            table, word = self.listing.table, self.listing.table.encode(insn)
+            (row,) = table.classify(np.array([word], dtype=self.listing.words.dtype)).tolist()
+            self._placeless[insn] = word << 16 | row
+        return self._placeless[insn]
 
 
 def _with(values: Iterable[int], at: int, more: Iterable[int]) -> list[int]:
