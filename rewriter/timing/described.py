@@ -18,6 +18,8 @@ def traits_of(cpu: Cpu, insn: Insn) -> Traits:
     """What timing asks of an instruction on a CPU."""
     if cpu.traits is None:
         raise NotDescribed(f"{cpu.name} has no timing description")
+    if not insn.op.sched:
+        raise NotDescribed("data in code has no timing")
     return cpu.traits(insn)
 
 

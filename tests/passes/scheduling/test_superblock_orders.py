@@ -25,10 +25,13 @@ from rewriter.core.code.dataflow import registers_of
 from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Interpreter, Memory
+from rewriter.core.run.guard import strict
 from rewriter.core.target.ident import Ident
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf import manifest
 from rewriter.elf.image import load
+from rewriter.road.options import Options
+from rewriter.road.pipeline import tune
 from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
 from rewriter.verify.terms.prover import Prover
@@ -36,6 +39,7 @@ from rewriter.verify.walk.equivalence import Different
 from targets.alpha import assembler as alpha
 from targets.machines import ALPHA, EM_PPC, EM_PPC64
 from targets.ppc.asm.assembler import assemble
+from tests.verification.tables.test_ppc_rows import assembled
 
 CODE, DATA, OUT, PAGE = 0x10000, 0x20000, 0x14000, 0x1000
 CPUS = {
@@ -352,3 +356,31 @@ def test_orders_of_a_real_library_are_verified_and_wrong_ones_are_not(tmp_path: 
     refused = call(main, ["verify", "-v", str(source), str(wrong)])
     assert refused.exit_code == 1
     assert not [name for name in spoilt if f"{name} at " not in refused.output]
+
+
+INTO_DATA = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    lwz 5, 0(3)
+    addi 7, 5, 1
+    lwz 6, 4(3)
+    addi 8, 6, 1
+    stw 7, 0(3)
+    stw 8, 4(3)
+    .long 0, 0x1000000, 0x180
+    .cfi_endproc
+    .size f, .-f
+"""
+
+
+def test_code_that_goes_on_into_data_stays(tmp_path: Path) -> None:
+    """A table for debuggers behind what never comes there, in jemalloc for PowerPC: no CPU says how
+    long data takes."""
+    program = assembled(INTO_DATA, tmp_path, "powerpc64le")
+    target = program.target
+    with strict():
+        made = tune(
+            program.image, target, target.cpus["power9"], Options(("schedule",)), lambda *_: None
+        )
+    assert not made.edits
