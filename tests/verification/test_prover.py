@@ -153,6 +153,22 @@ def test_a_long_claim_is_proved_part_by_part(monkeypatch: pytest.MonkeyPatch) ->
     assert Prover(64, 8).equal(*_long_claim(Terms(64)))[0] is Grade.TIMEOUT
 
 
+def _masked_factor(mask: int) -> tuple[Term, Term]:
+    """A product with 64 less the leading zeros, and the same under a mask."""
+    terms = Terms(64)
+    count = terms.const(0x41) + ~terms.make("ctlz", terms.var("x"))
+    factor = terms.var("y")
+    return terms.mul(factor, count & terms.const(mask)), terms.mul(factor, count)
+
+
+@pytest.mark.parametrize(
+    ("mask", "grade"), [(0xFFFFFFFF, Grade.PROVED), (0x7F, Grade.PROVED), (0x3F, Grade.REFUTED)]
+)
+def test_masks_inside_a_claim_are_decided_for_themselves(mask: int, grade: Grade) -> None:
+    """Both sides have the factor in them: no part of one agrees with a part of the other alone."""
+    assert Prover(64, 8).equal(*_masked_factor(mask))[0] is grade
+
+
 def test_the_context_that_all_programs_share_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     def made() -> z3.Context:
         raise AssertionError("it takes 17 MB")

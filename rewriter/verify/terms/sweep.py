@@ -5,11 +5,14 @@ it at once does not see that.  Here each part of one side that agrees with a par
 every assignment that was tried is taken for a claim of its own, small ones first, and where that
 is proved the part gives way.  (SAT sweeping: Kuehlmann 2004.)  What is left is smaller, and the
 small claims come again and again.
+
+A mask that leaves all of a value is a part that agrees with another one of its own side, and is
+asked about first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from rewriter.core.terms.term import Term, Terms
@@ -32,7 +35,7 @@ def swept(pattern: Pattern, store: Terms, tried: Tried, shown: Shown) -> Smaller
         if node != first and (signature := tried.signature(node)):
             by_signature.setdefault(signature, node)
     given = tuple(terms.of(node) for node in pattern.given)
-    equal, failed = 0, set[int]()
+    equal, failed = _unmasked(pattern, terms, tried, shown, given, mine | others), set[int]()
     for node in sorted(others - mine):
         if not failed.isdisjoint(pattern.nodes[node][2:]):
             failed.add(node)  # what it is made of differs somewhere: so does this, most likely
@@ -48,6 +51,28 @@ def swept(pattern: Pattern, store: Terms, tried: Tried, shown: Shown) -> Smaller
             else:
                 failed.add(node)
     return (terms.of(first), terms.of(second), given) if equal else None
+
+
+def _unmasked(
+    pattern: Pattern,
+    terms: _Rebuilt,
+    tried: Tried,
+    shown: Shown,
+    given: Sequence[Term],
+    nodes: Iterable[int],
+) -> int:
+    """How many masks, of some nodes, are shown to leave all of a value: it stands for them."""
+    equal = 0
+    for node in sorted(nodes):
+        kind, _, *args = pattern.nodes[node]
+        signature = tried.signature(node) if kind == "and" else b""
+        for arg in args if signature else ():
+            if tried.signature(arg) == signature:
+                whole, masked = terms.of(arg), terms.of(node)
+                if whole is not masked and shown(whole, masked, given):
+                    terms.done[node] = whole
+                    equal += 1
+    return equal
 
 
 def _below(pattern: Pattern, root: int) -> set[int]:
