@@ -282,6 +282,12 @@ def pair(source: str, folder: Path, *bodies: str) -> tuple[Program, Image]:
     return old, replace(image, data=image.data[:first] + rows + image.data[last:])
 
 
+def check(source: str, folder: Path, old: str, new: str, wrong: str) -> None:
+    """That the verifier finds this wrong with new code and rows, or nothing."""
+    said = said_of(*pair(source, folder, old, new))
+    assert wrong in said if wrong else not said
+
+
 @pytest.mark.parametrize(
     ("old", "new", "wrong"),
     [
@@ -292,15 +298,13 @@ def pair(source: str, folder: Path, *bodies: str) -> tuple[Program, Image]:
     ],
 )
 def test_results_made_of_saved_registers(old: str, new: str, wrong: str, tmp_path: Path) -> None:
-    said = said_of(*pair(SAVED, tmp_path, old, new))
-    assert wrong in said if wrong else not said
+    check(SAVED, tmp_path, old, new, wrong)
 
 
 def test_a_register_that_rows_find_in_another_is_not_free(tmp_path: Path) -> None:
     source = SAVED.replace("mflr 0", "mr 0, 31").replace("lr, r0", "r31, r0")
     source = source.replace(".cfi_same_value lr", ".cfi_offset r31, -8")
-    said = said_of(*pair(source, tmp_path, "addi 11, 31, 1;li 11, 3", "addi 0, 31, 1;li 11, 3"))
-    assert "unwind rows" in said
+    check(source, tmp_path, "addi 11, 31, 1;li 11, 3", "addi 0, 31, 1;li 11, 3", "unwind rows")
 
 
 def test_a_nop_that_names_the_stack_pointer_may_go(tmp_path: Path) -> None:
@@ -328,8 +332,7 @@ MOVED = [
 def test_what_writes_a_register_that_is_back(
     old: str, new: str, wrong: str, tmp_path: Path
 ) -> None:
-    said = said_of(*pair(RESTORED, tmp_path, old, new))
-    assert wrong in said if wrong else not said
+    check(RESTORED, tmp_path, old, new, wrong)
 
 
 @pytest.mark.parametrize(("old", "new", "wrong"), MOVED)
@@ -347,7 +350,7 @@ def test_the_same_on_a_way(old: str, new: str, wrong: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(("old", "new"), [("li 11, 1", "li 0, 1"), ("mr 0, 12", "li 0, 1")])
 def test_what_a_row_finds_is_put_there_by_the_same(old: str, new: str, tmp_path: Path) -> None:
     """Nobody but an unwinder reads it; the move before it is made of a scratch register alone."""
-    assert "unwind rows" in said_of(*pair(HOLDING, tmp_path, old, new))
+    check(HOLDING, tmp_path, old, new, "unwind rows")
 
 
 BACK = ".cfi_restore r31"
@@ -366,5 +369,4 @@ def test_a_row_that_goes(old: str, new: str, wrong: str, tmp_path: Path) -> None
         "    bl g\n", "    std 31, 24(1)\n    .cfi_offset r31, -8\n    bl g\n"
     )
     source = source.replace("    addi 1, 1, 32\n", "    ld 31, 24(1)\n    addi 1, 1, 32\n")
-    said = said_of(*pair(source, tmp_path, old, new))
-    assert wrong in said if wrong else not said
+    check(source, tmp_path, old, new, wrong)
