@@ -29,7 +29,7 @@ from rewriter.verify.terms.patterns import (
 )
 from rewriter.verify.terms.remembered import Decided, shared
 from rewriter.verify.terms.samples import Signatures
-from rewriter.verify.terms.sweep import swept
+from rewriter.verify.terms.sweep import swept, unmasked
 from rewriter.verify.terms.witness import Said, Witness
 
 if TYPE_CHECKING:
@@ -176,7 +176,12 @@ class Prover:
             smaller = swept(pattern, store, tried, self._shown)
             if smaller is not None:
                 return self._equal(*smaller)[0]
-        return self._solve(pattern)
+        grade = self._solve(pattern)
+        if grade is Grade.TIMEOUT:
+            with Terms(self.width) as store:
+                smaller = unmasked(pattern, store, tried, self._shown)
+                return grade if smaller is None else self._equal(*smaller)[0]
+        return grade
 
     def _shown(self, a: Term, b: Term, given: Sequence[Term]) -> bool:
         return self._equal(a, b, given)[0] is Grade.PROVED

@@ -6,13 +6,13 @@ every assignment that was tried is taken for a claim of its own, small ones firs
 is proved the part gives way.  (SAT sweeping: Kuehlmann 2004.)  What is left is smaller, and the
 small claims come again and again.
 
-A mask that leaves all of a value is a part that agrees with another one of its own side, and is
-asked about first.
+A mask that leaves all of a value is a part that agrees with another one of its own side.  It tells
+of bits that are zero, so such masks go only where a claim is too hard with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from rewriter.core.terms.term import Term, Terms
@@ -35,7 +35,7 @@ def swept(pattern: Pattern, store: Terms, tried: Tried, shown: Shown) -> Smaller
         if node != first and (signature := tried.signature(node)):
             by_signature.setdefault(signature, node)
     given = tuple(terms.of(node) for node in pattern.given)
-    equal, failed = _unmasked(pattern, terms, tried, shown, given, mine | others), set[int]()
+    equal, failed = 0, set[int]()
     for node in sorted(others - mine):
         if not failed.isdisjoint(pattern.nodes[node][2:]):
             failed.add(node)  # what it is made of differs somewhere: so does this, most likely
@@ -53,17 +53,13 @@ def swept(pattern: Pattern, store: Terms, tried: Tried, shown: Shown) -> Smaller
     return (terms.of(first), terms.of(second), given) if equal else None
 
 
-def _unmasked(
-    pattern: Pattern,
-    terms: _Rebuilt,
-    tried: Tried,
-    shown: Shown,
-    given: Sequence[Term],
-    nodes: Iterable[int],
-) -> int:
-    """How many masks, of some nodes, are shown to leave all of a value: it stands for them."""
-    equal = 0
-    for node in sorted(nodes):
+def unmasked(pattern: Pattern, store: Terms, tried: Tried, shown: Shown) -> Smaller | None:
+    """The claim, in a store, without the masks that are shown to leave all of a value; None where
+    there is none."""
+    terms = _Rebuilt(pattern, store)
+    first, second = pattern.roots
+    given, equal = tuple(terms.of(node) for node in pattern.given), 0
+    for node in sorted(_below(pattern, first) | _below(pattern, second)):
         kind, _, *args = pattern.nodes[node]
         signature = tried.signature(node) if kind == "and" else b""
         for arg in args if signature else ():
@@ -72,7 +68,7 @@ def _unmasked(
                 if whole is not masked and shown(whole, masked, given):
                     terms.done[node] = whole
                     equal += 1
-    return equal
+    return (terms.of(first), terms.of(second), given) if equal else None
 
 
 def _below(pattern: Pattern, root: int) -> set[int]:
