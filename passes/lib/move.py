@@ -48,10 +48,10 @@ class NoRoom(CannotMove):
 class NotClosed(CannotMove):
     """Nothing may stay in some places, and no layout that is better closes up there.
 
-    `places` are those at which the way is longer in the last one that was tried.
+    `places` are those at which the way is longer in the last one that was tried, if it is known.
     """
 
-    def __init__(self, places: Collection[int]) -> None:
+    def __init__(self, places: Collection[int] = ()) -> None:
         super().__init__("what is behind would not close up")
         self.places = places
 

@@ -56,8 +56,7 @@ class Layout:
             moved = self._moved(function, inserted.added if inserted is not None else {})
             moved = self._for_hints(function, moved)
         except NotClosed as reason:
-            work.with_less(function, str(reason), f"{Choose.name}:", reason.places)
-            self.run(function)
+            self._with_fewer_choices(function, reason)
             return
         except NoRoom as reason:
             if work.with_less(function, f"no room: {reason}", f"{Cmov.name}:"):
@@ -71,7 +70,12 @@ class Layout:
         if moved is not None and (moved.order is not None or (self.aligns and work.wants(edit))):
             work.moved[function] = moved
             work.edits.append(self._edit(moved, self._saved(function, moved)))
-        elif work.with_less(function, "what is behind would not close up", f"{Choose.name}:"):
+        else:
+            self._with_fewer_choices(function, NotClosed())
+
+    def _with_fewer_choices(self, function: Function, reason: NotClosed) -> None:
+        """Lays a function out without some of the choices behind which it does not close up."""
+        if self.work.with_less(function, str(reason), f"{Choose.name}:", reason.places):
             self.run(function)
 
     def _inverting(self, function: Function) -> Inverting | None:

@@ -53,8 +53,9 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
         near: Collection[Term] = by_number.get(signatures.on_one(value), ())
         if len(near) > 1:
             memories = _loaded_from(value)
-            near = sorted(near, key=lambda one: _loaded_from(one) != memories)
-            near.sort(key=lambda one: not _masked(one, value))
+            near = sorted(
+                near, key=lambda one: (not _masked(one, value), _loaded_from(one) != memories)
+            )
         same = (one for one in near if not signatures.differ(one, value, comparison.known))
         return islice(same, _CANDIDATES)
 

@@ -188,7 +188,7 @@ class Framed:
         self._defs = listing.defs.numbers(kept + first)
         holds = any(holding for _, holding in said.holders)
         self._uses = listing.uses.numbers(kept + first) if holds else []
-        self._words: list[int] = listing.words[kept + first].tolist() if holds else []
+        self._words = listing.words[kept + first]
         self._whole = {
             at: kinds.whole(listing, first + int(kept[at]))
             for at in np.flatnonzero(kind[kept] & WHOLE).tolist()
@@ -280,7 +280,7 @@ class Framed:
         """What writes registers last among some instructions."""
         for at in reversed(numbers if holding else ()):
             if self._defs[at] & holding:
-                yield at, (HOLD, self._words[at])
+                yield at, (HOLD, int(self._words[at]))
                 holding &= ~self._defs[at]
 
     def holding(self) -> set[int]:

@@ -328,11 +328,26 @@ MOVED = [
 """The return address is back behind the last instruction that writes it, and not before it."""
 
 
-@pytest.mark.parametrize(("old", "new", "wrong"), MOVED)
-def test_what_writes_a_register_that_is_back(
-    old: str, new: str, wrong: str, tmp_path: Path
-) -> None:
-    check(RESTORED, tmp_path, old, new, wrong)
+BACK = ".cfi_restore r31"
+GONE = [
+    (f"mtlr 0\n {ROW}\n li 11, 1\n {BACK}", f"mtlr 0\n {ROW}\n {BACK}\n nop", ""),
+    (f"mtlr 0\n {ROW}\n li 11, 1\n {BACK}", f"mtlr 0\n li 11, 1\n {ROW}\n {BACK}", "unwind"),
+    (f"{BACK}\n mtlr 0\n {ROW}\n li 11, 1", f"mtlr 0\n {BACK}\n {ROW}\n li 11, 1", "unwind"),
+    (f"li 11, 1\n {BACK}\n mtlr 0\n {ROW}", f"nop\n mtlr 0\n {BACK}\n {ROW}", "unwind"),
+]
+"""A row may go with all that it was said of, and not where that is said something else of."""
+SAVING = RESTORED.replace(
+    "    bl g\n", "    std 31, 24(1)\n    .cfi_offset r31, -8\n    bl g\n"
+).replace("    addi 1, 1, 32\n", "    ld 31, 24(1)\n    addi 1, 1, 32\n")
+"""The same of a function that saves r31, too."""
+
+
+@pytest.mark.parametrize(
+    ("source", "old", "new", "wrong"),
+    [*((RESTORED, *one) for one in MOVED), *((SAVING, *one) for one in GONE)],
+)
+def test_where_rows_may_stand(source: str, old: str, new: str, wrong: str, tmp_path: Path) -> None:
+    check(source, tmp_path, old, new, wrong)
 
 
 @pytest.mark.parametrize(("old", "new", "wrong"), MOVED)
@@ -353,20 +368,27 @@ def test_what_a_row_finds_is_put_there_by_the_same(old: str, new: str, tmp_path:
     check(HOLDING, tmp_path, old, new, "unwind rows")
 
 
-BACK = ".cfi_restore r31"
-GONE = [
-    (f"mtlr 0\n {ROW}\n li 11, 1\n {BACK}", f"mtlr 0\n {ROW}\n {BACK}\n nop", ""),
-    (f"mtlr 0\n {ROW}\n li 11, 1\n {BACK}", f"mtlr 0\n li 11, 1\n {ROW}\n {BACK}", "unwind"),
-    (f"{BACK}\n mtlr 0\n {ROW}\n li 11, 1", f"mtlr 0\n {BACK}\n {ROW}\n li 11, 1", "unwind"),
-    (f"li 11, 1\n {BACK}\n mtlr 0\n {ROW}", f"nop\n mtlr 0\n {BACK}\n {ROW}", "unwind"),
-]
-"""A row may go with all that it was said of, and not where that is said something else of."""
+BOTH = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    mr 12, 1
+    .cfi_def_cfa_register r12
+    addi 3, 3, 1
+    .cfi_def_cfa_register r1
+    mflr 12
+    {}
+    .cfi_register lr, r12
+    addi 3, 3, 2
+    .cfi_same_value lr
+    blr
+    .cfi_endproc
+    .size f, .-f
+"""
 
 
-@pytest.mark.parametrize(("old", "new", "wrong"), GONE)
-def test_a_row_that_goes(old: str, new: str, wrong: str, tmp_path: Path) -> None:
-    source = RESTORED.replace(
-        "    bl g\n", "    std 31, 24(1)\n    .cfi_offset r31, -8\n    bl g\n"
-    )
-    source = source.replace("    addi 1, 1, 32\n", "    ld 31, 24(1)\n    addi 1, 1, 32\n")
-    check(source, tmp_path, old, new, wrong)
+@pytest.mark.parametrize(("new", "wrong"), [("li 11, 2", ""), ("li 12, 1", "unwind rows")])
+def test_what_a_row_finds_where_another_finds_the_frame(
+    new: str, wrong: str, tmp_path: Path
+) -> None:
+    check(BOTH, tmp_path, "li 11, 1", new, wrong)
