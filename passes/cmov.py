@@ -259,7 +259,7 @@ class _Here:
         self.program, self.known, self.function, self.slots = program, known, function, slots
         listing = program.listing
         self.first, self.last = listing.span(function.start, function.end)
-        shapes = detours(listing, function, program.nops)
+        shapes = detours(listing, (function,), program.nops).get(function, ())
         self.natural = {key(listing, one) for one in shapes}
         self.moves = lays_out and _may_move(program, function)
         self._taken = set[int]()

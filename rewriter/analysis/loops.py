@@ -5,13 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import among
+from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import BRANCHING
+from rewriter.core.run.workers import Apart, each
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,27 @@ def _without_inner(heads: Mapping[int, int]) -> Iterator[Loop]:
             end = latch
 
 
-def depths(program: Program) -> NDArray[np.int64]:
-    """How many natural loops each block of a text is in; loops with one head count as one."""
-    graph = program.graph
-    found = np.zeros(len(graph.first), dtype=np.int64)
-    for function in program.functions:
+_TOGETHER = 1500
+"""Functions whose blocks one process looks at: of fewer others are not worth starting."""
+
+
+def depths(program: Program, jobs: int = 1) -> NDArray[np.int64]:
+    """How many natural loops each block of a text is in; loops with one head count as one.
+
+    The work is shared by `jobs` processes; the result is the same for any number.
+    """
+    functions, found = program.functions, np.zeros(len(program.graph.first), dtype=np.int64)
+    parts = [functions[n : n + _TOGETHER] for n in range(0, len(functions), _TOGETHER)]
+    for some in each(partial(_inside, program), parts, jobs, Apart()):
+        blocks = list(some)
+        found[blocks] = [some[block] for block in blocks]
+    return found
+
+
+def _inside(program: Program, functions: Sequence[Function]) -> dict[int, int]:
+    """Of the blocks of some functions those that are in loops, and in how many."""
+    graph, found = program.graph, dict[int, int]()
+    for function in functions:
         blocks = graph.blocks_of(function)
         after = graph.within(blocks)
         before: dict[int, list[int]] = {}
@@ -64,7 +83,8 @@ def depths(program: Program) -> NDArray[np.int64]:
         for head, latches in retreating(after, entries).items():
             body = loop_body(before, head, latches)
             if not entries & (body - {head}):
-                found[list(body)] += 1
+                for block in body:
+                    found[block] = found.get(block, 0) + 1
     return found
 
 

@@ -283,7 +283,7 @@ class _Sequential:
         """How many executed instructions fewer the edits promise."""
         edits = (one.edits for one in self.work.done.values() if one.edits)
         with spending("expected"):
-            return expected(self.work.program, edits, heat)
+            return expected(self.work.program, edits, heat, self.jobs)
 
     def _travel(self, wanted: Sequence[Function], progress: Progress) -> None:
         """Every function: those that wait for room that others leave come last."""

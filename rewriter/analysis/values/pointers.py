@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +20,11 @@ from numpy.typing import NDArray
 from rewriter.analysis.edges import INSIDE
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.liveness import Liveness
-from rewriter.core.addresses import Addresses, addresses, compact, contains
+from rewriter.core.addresses import Sides, addresses, compact, contains, sides
 from rewriter.core.code.listing import FLOWS, INLINE, among
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow, Insn, To, leading
+from rewriter.core.isa.instruction import Flow, To, leading
+from rewriter.core.isa.interned import Interned
 from rewriter.core.isa.registers import of_row
 from rewriter.core.target.protocol import References, SharedPointer
 
@@ -83,10 +85,18 @@ class Text:
     @cached_property
     def writes(self) -> NDArray[np.int64]:
         """The positions that write the register, ascending."""
+        return np.flatnonzero(self._naming(self.graph.listing.defs))
+
+    @cached_property
+    def reads(self) -> bytes:
+        """By position, whether it reads the register."""
+        return self._naming(self.graph.listing.uses).tobytes()
+
+    def _naming(self, masks: Interned) -> NDArray[np.bool_]:
+        """Which of some masks have the register."""
         column, bit = divmod(self.known.register, 64)
-        defs = self.graph.listing.defs
-        some = defs.distinct[:, column] >> np.uint64(bit) & np.uint64(1) != 0
-        return np.flatnonzero(some[defs.which])
+        some = masks.distinct[:, column] >> np.uint64(bit) & np.uint64(1) != 0
+        return np.asarray(some[masks.which])
 
     @cached_property
     def written(self) -> tuple[Sequence[int], Sequence[int]]:
@@ -116,19 +126,35 @@ class Text:
         return found
 
     @cached_property
-    def quiet(self) -> NDArray[np.bool_]:
-        """By block, whether it leaves the register alone and is not seen to call or to return."""
-        graph, listing = self.graph, self.graph.listing
-        final, (before, behind) = graph.last - 1, map(np.asarray, self.written)
-        writing = before != behind
-        ends = among(listing.flows[final], _ENDING)
-        return np.asarray(~writing & ~ends & (listing.rows[final] >= 0))
+    def sides(self) -> Sides:
+        """Where each function starts and ends; the last is none."""
+        return sides([*((function.start, function.end) for function in self.functions), (0, 0)])
 
     @cached_property
-    def going(self) -> tuple[NDArray[np.bool_], Addresses]:
-        """By block, whether control may go from its end to the place that its last word names."""
-        listing, final = self.graph.listing, self.graph.last - 1
-        return among(listing.flows[final], leading(To.PLACE)), listing.targets[final]
+    def edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """By block where the edges from it begin that stay in its function, and by these where they
+        lead, as places among the blocks of the function."""
+        graph, count = self.graph, len(self.graph.first)
+        chosen = np.isin(graph.kind, INSIDE) & (np.maximum(graph.source, graph.target) < count)
+        source, target = graph.source[chosen], graph.target[chosen]
+        owner = graph.function_of[source]
+        chosen = (owner >= 0) & (owner == graph.function_of[target])
+        order = np.flatnonzero(chosen)[np.argsort(source[chosen], kind="stable")]
+        firsts = graph.listing.addresses[graph.first].searchsorted(self.sides[0])
+        leads = target[order] - firsts[graph.function_of[source[order]]]
+        return source[order].searchsorted(np.arange(count + 1)), leads
+
+    @cached_property
+    def busy(self) -> NDArray[np.bool_]:
+        """By block, whether it may do something to the register, call, leave its function or end
+        there: most do not."""
+        graph, listing = self.graph, self.graph.listing
+        final, (before, behind) = graph.last - 1, map(np.asarray, self.written)
+        ends = among(listing.flows[final], _ENDING) | (listing.rows[final] < 0)
+        goes, to = among(listing.flows[final], leading(To.PLACE)), listing.targets[final]
+        starts, stops = (side[graph.function_of] for side in self.sides)
+        away = goes & ((to < starts) | (to >= stops))
+        return np.asarray((before != behind) | ends | away | (np.diff(self.edges[0]) == 0))
 
     @cached_property
     def ways_in(self) -> NDArray[np.bool_]:
@@ -137,6 +163,15 @@ class Text:
         found = graph.named | contains(addresses(sorted(self.starts | self.resumed)), places)
         found[list(self.crossing)] = True
         return found
+
+    @cached_property
+    def linked(self) -> NDArray[np.bool_]:
+        """By block, whether a call stands right before it that leaves where it is in the link
+        register, and writes no other."""
+        listing, before = self.graph.listing, np.maximum(self.graph.first - 1, 0)
+        alone = np.array([of_row(mask) == 1 << self.known.link for mask in listing.defs.distinct])
+        found = alone[listing.defs.which[before]] & among(listing.flows[before], _LINKING)
+        return np.asarray(found & (self.graph.first > 0))
 
     @cached_property
     def bounds(self) -> tuple[memoryview, memoryview]:
@@ -230,16 +265,15 @@ class _Code:
 
     def _edges(self) -> list[tuple[int, ...]]:
         """The places of the blocks that follow each."""
-        start, edges = self.blocks.start, self.graph.within(self.blocks)
+        begins, leads = self.text.edges
+        ends = begins[self.blocks.start : self.blocks.stop + 1]
+        goals, ends = leads[ends[0] : ends[-1]].tolist(), (ends - ends[0]).tolist()
+        found = [tuple(goals[begin:end]) for begin, end in pairwise(ends)]
         for island, goal in self._islands.items():
             for block in self.text.crossing.get(island, ()):
                 if block in self.blocks:
-                    edges.setdefault(block, []).append(goal)
-        some, none = self.text.some, tuple[int, ...]()
-        return [
-            some(tuple([after - start for after in edges[block]])) if block in edges else none
-            for block in self.blocks
-        ]
+                    found[block - self.blocks.start] += (goal - self.blocks.start,)
+        return list(map(self.text.some, found))
 
     def _alone_before(self) -> bytes:
         """Of each block, whether none of the others leads there, or the one before it alone."""
@@ -252,14 +286,10 @@ class _Code:
 
     def _all_done(self) -> list[_Block]:
         """What each block does; most do nothing, and are not looked at one by one."""
-        here = slice(self.blocks.start, self.blocks.stop)
-        start, end = np.uint64(self.function.start), np.uint64(self.function.end)
-        goes, to = (every[here] for every in self.text.going)
-        stays = self.text.quiet[here] & (~goes | ((to >= start) & (to < end)))
         found, one = [_PLAIN] * len(self.blocks), self.text.one
-        for at, (quiet, following) in enumerate(zip(stays.tolist(), self._following, strict=True)):
-            if not quiet or not following:
-                found[at] = one(self._block(self.blocks[at]))
+        busy = self.text.busy[self.blocks.start : self.blocks.stop]
+        for at in np.flatnonzero(busy).tolist():
+            found[at] = one(self._block(self.blocks[at]))
         return found
 
     @property
@@ -308,14 +338,16 @@ class _Code:
 
     def _again(self, block: int, held: int) -> Again | None:
         """What makes in a block, behind a call, what the register holds, before anything else."""
-        known, writes = self.text.known, self._writes(block)[:2]
-        places, bases, _ = self.text.steps
+        known, every = self.text.known, self._writes(block)
+        writes, (places, bases, _) = every[:2], self.text.steps
         if [bases[n] for n in writes] != [known.link, known.register]:
             return None
-        if self._made(block, writes) != held:
+        alone = len(every) == 2  # what the block makes is known by then
+        done = self._done[block - self.blocks.start]
+        if (done.made if alone else self._made(block, writes)) != held:
             return None
         high, low = (places[n] for n in writes)
-        if any(self._uses(at) >> known.register & 1 for at in range(high, low)):
+        if any(self.text.reads[high:low]):
             return None
         return Again(self._address(high), self._address(low))
 
@@ -434,11 +466,8 @@ class _Code:
         if register == known.callee and self._address(first) == self.function.start:
             led = self._before[block - self.blocks.start] != _NONE
             return UNKNOWN if led else self.function.start
-        behind = first > 0 and FLOWS[self.graph.listing.flows[first - 1]].links
-        if register == known.link and behind and self._alone(block):
-            insn = self._insn(first - 1)
-            if insn is not None and self.graph.listing.table.link(insn) == register:
-                return self._address(first)
+        if register == known.link and self.text.linked[block] and self._alone(block):
+            return self._address(first)
         return UNKNOWN
 
     def _writes(self, block: int) -> range:
@@ -452,14 +481,8 @@ class _Code:
     def _end(self, block: int) -> int:
         return int(self.text.bounds[1][block])
 
-    def _uses(self, at: int) -> int:
-        return of_row(self.graph.listing.uses[at])
-
     def _defs(self, at: int) -> int:
         return of_row(self.graph.listing.defs[at])
-
-    def _insn(self, at: int) -> Insn | None:
-        return self.graph.listing.insn(at)
 
     def _address(self, at: int) -> int:
         return int(self.graph.listing.addresses[at])
@@ -482,5 +505,7 @@ def _through(block: _Block, held: int, of: Mapping[int, int]) -> int:
 _NONE, _PREVIOUS, _SOME = range(3)
 """Which blocks of its function lead to one: none, the one before it alone, or others."""
 
-_ENDING = frozenset(flow for flow in Flow if flow.links) | {Flow.RETURN}
+_LINKING = frozenset(flow for flow in Flow if flow.links)
+"""Flows of calls."""
+_ENDING = _LINKING | {Flow.RETURN}
 """Flows of calls and of returns."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import lzma
 import zlib
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -36,15 +36,48 @@ _DIRECTORY = 1 << 10
 _ROW = 4
 
 
+class Packing:
+    """Columns of one block, which other threads pack while more are made.
+
+    Those that are empty are left out; the same columns in the same order give the same bytes.
+    """
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_THREADS)
+        self._columns: dict[int, bytes] = {}
+        self._tried: dict[int, list[tuple[int, Future[bytes]]]] = {}
+
+    def __enter__(self) -> Packing:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def add(self, columns: Mapping[int, bytes]) -> None:
+        """Begins with more columns, by number."""
+        kept = {number: column for number, column in columns.items() if column}
+        self._columns |= kept
+        submit = self._threads.submit
+        # The longest first, or it would end alone.
+        for number, column in sorted(kept.items(), key=lambda one: -len(one[1])):
+            self._tried[number] = [(how, submit(_packed, column, how)) for how in _ways(column)]
+
+    def block(self) -> bytes:
+        """The block, each column in the first of the ways that make it shortest."""
+        columns = self._columns
+        done = [min(_ended(self._tried[number]), key=_length) for number in columns]
+        block = _block(columns, done)
+        if sum(map(len, columns.values())) <= largest(block):
+            return block
+        # What is so much shorter packed could not be told from a trap.
+        return _block(columns, [(PLAIN, column) for column in columns.values()])
+
+
 def pack(columns: Mapping[int, bytes]) -> bytes:
     """The columns that are not empty as one block; the same columns, the same bytes."""
-    kept = {number: column for number, column in columns.items() if column}
-    with ThreadPoolExecutor(_THREADS) as threads:
-        block = _block(kept, list(threads.map(_shortest, kept.values())))
-    if sum(map(len, kept.values())) <= largest(block):
-        return block
-    # What is so much shorter packed could not be told from a trap.
-    return _block(kept, [(PLAIN, column) for column in kept.values()])
+    with Packing() as packing:
+        packing.add(columns)
+        return packing.block()
 
 
 def largest(block: bytes) -> int:
@@ -87,30 +120,43 @@ def _directory(block: bytes) -> tuple[list[tuple[int, int, int, int]], int]:
     return [tuple(numbers[n : n + _ROW]) for n in range(0, len(numbers), _ROW)], at
 
 
-def _shortest(column: bytes) -> tuple[int, bytes]:
-    """How a column is packed, and the packed one: the first of the shortest."""
-    ways = [(PLAIN, column)]
+def _ended(tried: Iterable[tuple[int, Future[bytes]]]) -> Iterator[tuple[int, bytes]]:
+    """Ways to pack a column, and what came of each."""
+    return ((how, packing.result()) for how, packing in tried)
+
+
+def _length(way: tuple[int, bytes]) -> int:
+    return len(way[1])
+
+
+def _ways(column: bytes) -> Iterator[int]:
+    """How a column may be packed."""
+    yield PLAIN
     if len(column) <= _LONG:
-        engine = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-        ways.append((DEFLATE, engine.compress(column) + engine.flush()))
+        yield DEFLATE
     if len(column) > _SMALL:
-        ways.append((LZMA, _lzma(column, LZMA)))
+        yield LZMA
     if len(column) > _SMALL and len(column) % 4 == 0:
-        ways.append((LZMA_WORDS, _lzma(column, LZMA_WORDS)))
-    return min(ways, key=lambda way: len(way[1]))
+        yield LZMA_WORDS
+
+
+def _packed(column: bytes, how: int) -> bytes:
+    """A column packed."""
+    if how == PLAIN:
+        return column
+    if how == DEFLATE:
+        engine = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+        return engine.compress(column) + engine.flush()
+    # A dictionary that holds all of it: a larger one gives the same.
+    whole = 1 << (len(column) - 1).bit_length()
+    filters = _filters(how, min(max(whole, _LEAST), _MOST))
+    return lzma.compress(column, lzma.FORMAT_RAW, filters=filters)
 
 
 def _filters(how: int, dictionary: int = _MOST) -> list[dict[str, Any]]:
     lc, lp, pb = _CONTEXTS[how]
     sizes = {"dict_size": dictionary, "lc": lc, "lp": lp, "pb": pb}
     return [{"id": lzma.FILTER_LZMA1, "preset": 6, **sizes}]
-
-
-def _lzma(column: bytes, how: int) -> bytes:
-    """A column packed, with a dictionary that holds all of it: a larger one gives the same."""
-    whole = 1 << (len(column) - 1).bit_length()
-    filters = _filters(how, min(max(whole, _LEAST), _MOST))
-    return lzma.compress(column, lzma.FORMAT_RAW, filters=filters)
 
 
 def _whole(how: int, short: bytes, size: int) -> bytes:

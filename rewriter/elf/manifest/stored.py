@@ -61,34 +61,42 @@ def dump(manifest: Manifest, patched: bytes | None = None) -> bytes:
 
     With the patched file, which the manifest will ride in, what stands there is left out.
     """
-    told = None if patched is None else _told(manifest, patched)
-    made, classes, evidence = edits.of_edits(manifest.edits)
-    found = dict(enumerate(made, EDITS))
-    document: dict[str, Any] = {
-        "retune": manifest.retune,
-        "target": manifest.target,
-        "cpu": manifest.cpu,
-        "options": dict(manifest.options),
-        "skips": dict(manifest.skips),
-        "classes": classes,
-        "evidence": evidence,
-    }
-    if told is not None:
-        document["patches"] = len(manifest.patches)
-        document["appended"] = len(manifest.appended)
-        found |= enumerate(told, FORMER)
-    else:
-        edges = [0, *(edge for p in manifest.patches for edge in (p.offset, p.end))]
-        found[PLACES] = packed(np.array(edges[1:], np.int64) - np.array(edges[:-1], np.int64))
-        found[CHANGED] = b"".join(side for p in manifest.patches for side in (p.new, p.old))
-        found[APPENDED] = manifest.appended
-    if manifest.wrapping is not None:
-        document["wrapping"] = compressed.as_json(manifest.wrapping) | {"stream": ""}
-        found[WRAPPED] = manifest.wrapping.recipe.stream
-    found[HEAD] = _canonical(document)
-    digests = bytes.fromhex(manifest.original) + bytes.fromhex(manifest.patched)
-    content = digests + columns.pack(found)
+    with columns.Packing() as packing:
+        made, classes, evidence = edits.of_edits(manifest.edits)
+        packing.add(dict(enumerate(made, EDITS)))
+        document: dict[str, Any] = {
+            "retune": manifest.retune,
+            "target": manifest.target,
+            "cpu": manifest.cpu,
+            "options": dict(manifest.options),
+            "skips": dict(manifest.skips),
+            "classes": classes,
+            "evidence": evidence,
+        }
+        told = None if patched is None else _told(manifest, patched)
+        if told is not None:
+            document["patches"] = len(manifest.patches)
+            document["appended"] = len(manifest.appended)
+            packing.add(dict(enumerate(told, FORMER)))
+        else:
+            packing.add(_spelled(manifest))
+        if manifest.wrapping is not None:
+            document["wrapping"] = compressed.as_json(manifest.wrapping) | {"stream": ""}
+            packing.add({WRAPPED: manifest.wrapping.recipe.stream})
+        packing.add({HEAD: _canonical(document)})
+        digests = bytes.fromhex(manifest.original) + bytes.fromhex(manifest.patched)
+        content = digests + packing.block()
     return MAGIC + hashlib.sha256(content).digest() + content
+
+
+def _spelled(manifest: Manifest) -> dict[int, bytes]:
+    """What changed, as it was and as it is."""
+    edges = [0, *(edge for p in manifest.patches for edge in (p.offset, p.end))]
+    return {
+        PLACES: packed(np.array(edges[1:], np.int64) - np.array(edges[:-1], np.int64)),
+        CHANGED: b"".join(side for p in manifest.patches for side in (p.new, p.old)),
+        APPENDED: manifest.appended,
+    }
 
 
 def _told(manifest: Manifest, patched: bytes) -> list[bytes] | None:

@@ -69,10 +69,12 @@ class Expected:
         }  # fmt: skip
 
 
-def expected(program: Program, edits: Iterable[Sequence[Edit]], heat: Heat | None) -> Expected:
-    """What is expected of the edits of a program, function by function."""
+def expected(
+    program: Program, edits: Iterable[Sequence[Edit]], heat: Heat | None, jobs: int = 1
+) -> Expected:
+    """What is expected of the edits of a program, function by function, in `jobs` processes."""
     graph = program.graph
-    weights = _weights(program, heat)
+    weights = _weights(program, heat, jobs)
     total = float((weights * (graph.last - graph.first)).sum())
     saved, unweighed = 0.0, Counter[str]()
     for made in edits:
@@ -102,10 +104,10 @@ def _where_nops_are(program: Program, start: int, weights: NDArray[np.float64]) 
     return float(passed.mean() if len(passed) else weights[graph.block_holding(start)])
 
 
-def _weights(program: Program, heat: Heat | None) -> NDArray[np.float64]:
+def _weights(program: Program, heat: Heat | None, jobs: int) -> NDArray[np.float64]:
     """How often each block is executed, to scale; never where control does not come."""
     graph = program.graph
-    loops = _A_LEVEL ** np.minimum(depths(program), _LEVELS)
+    loops = _A_LEVEL ** np.minimum(depths(program, jobs), _LEVELS)
     weights = np.where((graph.function_of >= 0) & graph.reached, loops, 0.0)
     if heat is None:
         return weights

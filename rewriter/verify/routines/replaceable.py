@@ -7,7 +7,7 @@ signatures; behaviour, in both cases, from a trial of the routine where it stand
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -48,8 +48,9 @@ class Named:
     cpus: frozenset[str] = frozenset()
 
 
-Identify = Callable[[Program], tuple[Named, ...]]
-"""Names routines of a program, without a word on how they behave."""
+Identify = Callable[[Program, Sequence[Named]], tuple[Named, ...]]
+"""Names routines of a program, given those that signatures know, without a word on how they
+behave."""
 
 
 def by_symbol(program: Program) -> tuple[Named, ...]:
@@ -109,7 +110,7 @@ def by_signature(program: Program) -> tuple[Named, ...]:
     )
 
 
-def by_either(program: Program) -> tuple[Named, ...]:
+def by_either(program: Program, signed: Sequence[Named]) -> tuple[Named, ...]:
     """Symbols are believed first; a signature speaks for functions in which no symbol does.
 
     Of a routine that a resolver picks, variants that it picks on no CPU of the target stay.
@@ -119,7 +120,7 @@ def by_either(program: Program) -> tuple[Named, ...]:
     picked = {name for one in named if one.cpus for name in one.contracts}
     others = (
         one
-        for one in by_signature(program)
+        for one in signed
         if program.function_at(one.address) not in owners and picked.isdisjoint(one.contracts)
     )
     return tuple(sorted((*named, *others), key=lambda one: one.address))
@@ -150,7 +151,7 @@ class Known:
     @cached_property
     def named(self) -> dict[int, Named]:
         """Named routines by address."""
-        return {named.address: named for named in self.identify(self.program)}
+        return {named.address: named for named in self.identify(self.program, self._signed)}
 
     def within(self, function: Function) -> list[Named]:
         """The named routines that are entered in a function."""
@@ -222,9 +223,13 @@ class Known:
         return frozenset(function.start + size * at for at in np.flatnonzero(same).tolist())
 
     @cached_property
+    def _signed(self) -> tuple[Named, ...]:
+        return by_signature(self.program)
+
+    @cached_property
     def _vouched(self) -> frozenset[int]:
         """Where a signature knows every word."""
-        return frozenset(one.address for one in by_signature(self.program))
+        return frozenset(one.address for one in self._signed)
 
     def unlike(self, named: Named, routine: Tuned) -> str:
         """In what a tuned routine does not do what a routine of the file did, or nothing."""

@@ -35,14 +35,19 @@ def is_nop(insn: Insn) -> bool:
 _LDAH, _LDA = TABLE.find("ldah"), TABLE.find("lda")
 _DISP = _LDAH.format.operands[_LDAH.format.index("disp")]
 _BASE = _LDAH.format.operands[_LDAH.format.index("rb")]
+_OTHERS = ~_DISP.mask
+_GOES_BY = _BASE.mask
 _SETS_GP = [TABLE.encode(Insn(op, (GP, 0, base))) for op, base in ((_LDAH, PV), (_LDA, GP))]
+
+_LOADS_PV = TABLE.encode(Insn(TABLE.find("ldq"), (PV, 0, GP)))
+_THROUGH_PV = _BASE.insert(PV)
 
 
 def entry_gp(listing: Listing, start: int) -> int | None:
     """The gp that a function's first two instructions make from $27, if they do."""
     at = first_at(listing.addresses, start)
     words = listing.words[at : at + 2].tolist()
-    if [word & ~_DISP.mask for word in words] != _SETS_GP:
+    if [word & _OTHERS for word in words] != _SETS_GP:
         return None
     if min(listing.rows[at : at + 2].tolist()) < 0:
         return None
@@ -112,16 +117,20 @@ class SharedData:
 
     def called(self, listing: Listing, at: int, first: int) -> int | None:
         """How far from $29 the address is that a call goes to, if [first, at) loads it."""
-        call, position = listing.insn(at), _maker(listing, at, first)
-        insn = None if position is None else listing.insn(position)
-        if call is None or call.operand("rb") != PV or insn is None or position is None:
+        if int(listing.words[at]) & _GOES_BY != _THROUGH_PV or listing.rows[at] < 0:
             return None
-        if insn.name != "ldq" or insn.operand("rb") != GP:
+        position, masks = at, listing.defs.numbers(slice(first, at))
+        # Back to what loads $27, with nothing on the way that writes $29.
+        for mask in reversed(masks):
+            position -= 1
+            if mask >> PV & 1:
+                break
+            if mask >> GP & 1 or listing.rows[position] < 0:
+                return None
+        word = int(listing.words[position])
+        if position == at or listing.rows[position] < 0 or word & _OTHERS != _LOADS_PV:
             return None
-        behind = slice(position + 1, at)
-        written = any(mask >> GP & 1 for mask in listing.defs.numbers(behind))
-        is_code = min(listing.rows[behind].tolist(), default=0) >= 0
-        return insn.operand("disp") if is_code and not written else None
+        return _DISP.extract(word)
 
 
 SHARED_DATA = SharedData()

@@ -228,7 +228,7 @@ def test_a_routine_stays_where_what_is_of_it_stays(room: Room, word: int, stays:
     code = "mov ra,t6; unop; addq a1,a2,v0; addq v0,a0,v0; ret"
     program = analyse(room.holding(Alpha(), code), Tabled((_held(room, Holds.KEPT, word),)))
     named = Named(room.place.start + 8, ("strlen",), "symbol")
-    said = objection(Known(program, lambda program: (named,)), named, room.place)
+    said = objection(Known(program, lambda program, signed: (named,)), named, room.place)
     assert said and ("load-locked" in said) is stays
 
 

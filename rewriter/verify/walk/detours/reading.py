@@ -24,7 +24,7 @@ the branch, and the same landing pad.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -140,17 +140,15 @@ class _Reader:
         self._read = set[int]()
         target = self.program.target
         idle = nops(self.new, target.is_nop, self.program.keeps_nop, (), {self.nop})
-        self.proved: dict[tuple[Insn, Insn, bool], Insn | None] = {}
-        for function in functions:
-            found = list(detours(self.new, function, idle))
-            if found:
-                old = self.program.listing
-                without = self.program.nops
-                natural = {key(old, one) for one in detours(old, function, without)}
-                words = {*old.words[slice(*old.span(function.start, function.end))].tolist()}
-                for one in found:
-                    if key(self.new, one) not in natural:
-                        self._one(function, one, words)
+        self.proved: dict[tuple[Insn, Insn | None, bool], bool] = {}
+        found, old = detours(self.new, functions, idle), self.program.listing
+        before = detours(old, found, self.program.nops)
+        for function in filter(found.__contains__, functions):
+            natural = {key(old, one) for one in before.get(function, ())}
+            words = {*old.words[slice(*old.span(function.start, function.end))].tolist()}
+            for one in found[function]:
+                if key(self.new, one) not in natural:
+                    self._one(function, one, words)
         if not self.away and not self.inside:
             return Detours(self.new)
         listing = self.new.with_code(self.words)
@@ -160,11 +158,11 @@ class _Reader:
         target = self.program.target
         return target.table.encode(next(iter(target.nops(self.new.table.size))))
 
-    def _one(self, function: Function, one: Detour, words: Collection[int]) -> None:
+    def _one(self, function: Function, one: Detour, words: Set[int]) -> None:
         """Reads one, if it is what it looks like, and the function had such `words`."""
         insns, encode = self._conditional(one), self.program.target.table.encode
         places = self._places(one)
-        if insns is None or not {encode(insn) for insn in insns} <= {*words}:
+        if insns is None or not words >= set(map(encode, insns)) or not self._shown(one, insns):
             self._instead(function, one, words, places)
             return
         if not self._alike(function, one, places):
@@ -181,7 +179,7 @@ class _Reader:
             self.more[places[0]] = tuple(insns[1:])
 
     def _instead(
-        self, function: Function, one: Detour, words: Collection[int], places: Sequence[int]
+        self, function: Function, one: Detour, words: Set[int], places: Sequence[int]
     ) -> None:
         """Reads one that does something instead of the plain move before the branch."""
         encode, before = self.program.target.table.encode, one.branch - 1
@@ -194,7 +192,7 @@ class _Reader:
         form = test.replace(target=0), move, True
         insn = self.known.conditional(*form)
         place = places[0] - self.new.table.size
-        if insn is None or not {encode(insn), encode(aside)} <= {*words} or place < function.start:
+        if insn is None or not words >= {encode(insn), encode(aside)} or place < function.start:
             return
         if not instead(self.new.table, self.prover, *form[:2], aside, insn):
             return
@@ -241,7 +239,7 @@ class _Reader:
         return found
 
     def _conditional(self, one: Detour) -> list[Insn] | None:
-        """The conditional moves that a detour is; None where it is something else."""
+        """The conditional moves that a detour may be; None where it is something else."""
         table, test, opposite = self.new.table, self.new.insn(one.branch), one.back is None
         if test is None or test.op.flow is not Flow.BRANCH:
             return None  # a table says that it may become one
@@ -250,7 +248,8 @@ class _Reader:
         found: list[Insn] = []
         for at in one.moves:
             move = self.new.insn(at)
-            insn = None if move is None else self._proved(test, move, opposite)
+            form = None if move is None else (test.replace(target=0), move, opposite)
+            insn = None if form is None else self.known.conditional(*form)
             # What the first one writes must not be what the next one asks.
             if insn is None or (found and table.defs(found[-1]) & self._asked(test)):
                 return None
@@ -260,11 +259,19 @@ class _Reader:
     def _asked(self, test: Insn) -> int:
         return self.new.table.uses(test)
 
-    def _proved(self, test: Insn, move: Insn, opposite: bool) -> Insn | None:
-        """The conditional move that a branch and a move are, shown by what all three mean."""
-        form = test.replace(target=0), move, opposite
+    def _shown(self, one: Detour, insns: Sequence[Insn]) -> bool:
+        """Whether a detour is such conditional moves, by what its branch and moves mean."""
+        test, opposite = self.new.insn(one.branch), one.back is None
+        assert test is not None, "it may be conditional moves"
+        test = test.replace(target=0)
+        return all(
+            self._means(test, move, opposite, insn)
+            for move, insn in zip(map(self.new.insn, one.moves), insns, strict=True)
+        )
+
+    def _means(self, test: Insn, move: Insn | None, opposite: bool, insn: Insn) -> bool:
+        form = test, move, opposite
         if form not in self.proved:
-            insn = self.known.conditional(*form)
-            shown = insn is not None and means(self.new.table, self.prover, *form, insn)
-            self.proved[form] = insn if shown else None
+            assert move is not None, "it may be a conditional move"
+            self.proved[form] = means(self.new.table, self.prover, test, move, opposite, insn)
         return self.proved[form]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import holders, sides
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow
@@ -28,30 +29,74 @@ class Detour(NamedTuple):
 
 
 def detours(
-    listing: Listing, function: Function, nops: NDArray[np.bool_] | None = None
-) -> Iterator[Detour]:
-    """Branches of a function's code that may lead to moves, and back, or over some.
+    listing: Listing, functions: Iterable[Function], nops: NDArray[np.bool_] | None = None
+) -> dict[Function, list[Detour]]:
+    """Branches of functions' code that may lead to moves, and back, or over some; by function, of
+    those that have some.
 
     Without the `nops` of the listing, if they are given: as the code would stand without them,
     which is how it is read, old or new.  Behind a branch there may be some before a loop.
     """
-    first, last = listing.span(function.start, function.end)
-    kept = np.arange(first, last)
-    kept = kept if nops is None else kept[~nops[first:last]]
-    flows = listing.flows[kept]
-    goals = np.searchsorted(listing.addresses[kept], listing.targets[kept]).tolist()
-    inside = (listing.targets[kept] >= function.start) & (listing.targets[kept] < function.end)
-    branches = (flows == FLOW_CODE[Flow.BRANCH]) & inside
-    for at in np.flatnonzero((flows == FLOW_CODE[Flow.JUMP]) & inside).tolist():
-        branch = goals[at] - 1
-        if branch < 0 or not branches[branch]:
-            continue
-        goal = goals[branch]
-        if 1 <= at - goal <= MOST and not goal <= branch <= at:
-            yield Detour(int(kept[branch]), tuple(kept[goal:at].tolist()), int(kept[at]))
-    for at in np.flatnonzero(branches).tolist():
-        if 2 <= goals[at] - at <= MOST + 1:
-            yield Detour(int(kept[at]), tuple(kept[at + 1 : goals[at]].tolist()), None)
+    known = sorted(functions, key=lambda function: function.start)
+    kept = _Kept.of(listing, known, nops)
+    found: dict[Function, list[Detour]] = {}
+    for branch, moves, back in (*kept.aside(), *kept.over()):
+        parts = int(kept.at[branch]), tuple(kept.at[moves.start : moves.stop].tolist())
+        one = Detour(*parts, None if back is None else int(kept.at[back]))
+        found.setdefault(known[kept.owner[branch]], []).append(one)
+    return found
+
+
+_Shape = tuple[int, range, int | None]
+"""A detour by places among those that are kept."""
+
+
+class _Kept(NamedTuple):
+    """The instructions of functions: positions, numbers of their functions, whether they are
+    branches or jumps inside these, and at which place one stands that they lead to."""
+
+    at: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    branches: NDArray[np.bool_]
+    jumps: NDArray[np.bool_]
+    goals: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, listing: Listing, functions: Sequence[Function], nops: NDArray[np.bool_] | None
+    ) -> _Kept:
+        """Those of functions that ascend, but for some nops."""
+        ranges = [(function.start, function.end) for function in functions]
+        first, last = listing.span(ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+        owner = holders(ranges, listing.addresses[first:last])
+        kept = np.flatnonzero(owner >= 0 if nops is None else (owner >= 0) & ~nops[first:last])
+        owner, at = owner[kept], kept + first
+        flows, targets = listing.flows[at], listing.targets[at]
+        starts, ends = (side[owner] for side in sides(ranges))
+        inside = (targets >= starts) & (targets < ends)
+        branches, jumps = (inside & (flows == FLOW_CODE[f]) for f in (Flow.BRANCH, Flow.JUMP))
+        return cls(at, owner, branches, jumps, listing.addresses[at].searchsorted(targets))
+
+    def aside(self) -> Iterator[_Shape]:
+        """Branches to moves, and jumps back from there to right behind them."""
+        jumps = np.flatnonzero(self.jumps)
+        before = self.goals[jumps] - 1
+        coming = (before >= 0) & self.branches[before] & (self.owner[before] == self.owner[jumps])
+        jumps, before = jumps[coming], before[coming]
+        goals = self.goals[before]
+        near = (jumps - goals >= 1) & (jumps - goals <= MOST)
+        near &= (goals > before) | (before > jumps)
+        found = (some[near].tolist() for some in (before, goals, jumps))
+        for branch, goal, back in zip(*found, strict=True):
+            yield branch, range(goal, back), back
+
+    def over(self) -> Iterator[_Shape]:
+        """Branches over moves."""
+        branches = np.flatnonzero(self.branches)
+        length = self.goals[branches] - branches - 1
+        near = (length >= 1) & (length <= MOST)
+        for branch, count in zip(branches[near].tolist(), length[near].tolist(), strict=True):
+            yield branch, range(branch + 1, branch + 1 + count), None
 
 
 def key(listing: Listing, one: Detour) -> Key:
