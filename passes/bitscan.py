@@ -240,13 +240,15 @@ class _Block:
     def _proposals(
         self, slot: int, found: _Found, steps: tuple[Step, ...], free: list[int]
     ) -> Iterator[Changes]:
-        result = self._target(slot)
+        result, known = self._target(slot), self.counting.COUNTED
+        if not known >> result & 1:
+            return
         count = len(steps) + (found.base is not None)
         for base in self._bases(found.base, slot, free) if len(free) >= count else ():
             for places, source in self._placed(found.x, slot, free, count):
                 first, last = places[0], places[-1]
                 for register in dict.fromkeys((result, *map(self._target, free))):
-                    if self._stays(register, first, last, free):
+                    if known >> register & 1 and self._stays(register, first, last, free):
                         made = self._changes(places, steps, source, register, result, base)
                         if made is not None:
                             yield made if last == slot else (*made, (slot, None))
@@ -324,12 +326,12 @@ class _Block:
         return tuple(made)
 
     def _readers(self, x: Term, slots: list[int]) -> list[tuple[int, int]]:
-        """The slots that read x, with a register that it is in there."""
+        """The slots that read x, with a register that it is in there, and that steps may name."""
         return [
             (slot, register)
             for slot in slots
             for register, value in self.trace.operand[slot].items()
-            if value is x
+            if value is x and self.counting.COUNTED >> register & 1
         ]
 
     def _bases(self, base: Term | None, slot: int, order: list[int]) -> list[int | None]:

@@ -37,6 +37,10 @@ from rewriter.elf.unwind.rows import rows
 _ROUNDS = 6
 """Graphs that are looked at until what is found is all: real files need two or three."""
 
+_WAYS = 1 << 18
+"""From the jumps through pointers of one function to its labels, each from each: more take minutes
+to follow.  Python's interpreter has 40,000, Gforth's engines have a million and more."""
+
 
 def followed(
     graph_of: Callable[[References], Graph],
@@ -203,9 +207,12 @@ class _Settle:
             shared = self.references.pointers(function)
             reads = self.target.table_reads(jump, insn, self, shared)
             self._reads[jump] = list(dict.fromkeys(reads))
-        tables, unresolved = list[JumpTable](), set(self.references.unresolved)
-        leaving = set[int]()
+        tables, leaving = list[JumpTable](), set[int]()
+        crowded = self._crowded()
+        unresolved = {*self.references.unresolved, *crowded}
         for jump in jumps:
+            if jump in crowded:
+                continue
             found = self._switch(jump) if self._reads[jump] else self._pointer(jump)
             if found is None and not self._reads[jump]:
                 found = self._either(jump)
@@ -220,6 +227,15 @@ class _Settle:
             unresolved=frozenset(unresolved),
             leaving=frozenset(leaving),
         )
+
+    def _crowded(self) -> set[int]:
+        """The jumps through pointers of functions in which these have too many ways."""
+        pointers: dict[Function, set[int]] = {}
+        for jump, reads in self._reads.items():
+            if not reads:
+                pointers.setdefault(self._owner(jump), set()).add(jump)
+        many = (j for f, j in pointers.items() if len(j) * len(self._labels(f)) > _WAYS)
+        return set[int]().union(*many)
 
     def _insn(self, address: int) -> Insn:
         insn = self.listing.insn(self.listing.index(address))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,20 +57,21 @@ _TOGETHER = 1500
 """Functions whose blocks one process looks at: of fewer others are not worth starting."""
 
 
-def depths(program: Program, jobs: int = 1) -> NDArray[np.int64]:
+def depths(program: Program, most: int = sys.maxsize, jobs: int = 1) -> NDArray[np.int64]:
     """How many natural loops each block of a text is in; loops with one head count as one.
 
+    More than `most` are not all counted, which takes long where every jump may lead everywhere.
     The work is shared by `jobs` processes; the result is the same for any number.
     """
     functions, found = program.functions, np.zeros(len(program.graph.first), dtype=np.int64)
     parts = [functions[n : n + _TOGETHER] for n in range(0, len(functions), _TOGETHER)]
-    for some in each(partial(_inside, program), parts, jobs, Apart()):
+    for some in each(partial(_inside, program, most), parts, jobs, Apart()):
         blocks = list(some)
         found[blocks] = [some[block] for block in blocks]
     return found
 
 
-def _inside(program: Program, functions: Sequence[Function]) -> dict[int, int]:
+def _inside(program: Program, most: int, functions: Sequence[Function]) -> dict[int, int]:
     """Of the blocks of some functions those that are in loops, and in how many."""
     graph, found = program.graph, dict[int, int]()
     for function in functions:
@@ -81,6 +83,8 @@ def _inside(program: Program, functions: Sequence[Function]) -> dict[int, int]:
                 before.setdefault(one, []).append(block)
         entries = {blocks.start, *(block for block in blocks if graph.entered[block])}
         for head, latches in retreating(after, entries).items():
+            if found.get(head, 0) >= most:
+                continue  # as many have all of this one in them
             body = loop_body(before, head, latches)
             if not entries & (body - {head}):
                 for block in body:

@@ -75,6 +75,9 @@ FENCES = frozenset({"mb"})
 SCRATCH = register_mask((*range(9), *range(16, 26)))
 """Integer registers of which nobody but their user knows: no frame, link or global pointer."""
 
+COUNTED = register_mask(range(ZERO))
+"""What steps of a search for a bit may name: the integer registers."""
+
 STACK = SP
 """What is reached through it is in the cache."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.idioms import Step
 from targets.ppc.isa import table
-from targets.ppc.registers import GPR
+from targets.ppc.registers import GENERAL, GPR
 
 _TABLE = table(64, "big")  # the rows are the same in all of them
 _WORD = 32
@@ -22,6 +22,8 @@ _UNSIGNED, _SIGNED = {"or": "ori", "xor": "xori"}, {"add": "addi", "subtract fro
 
 class BitCounts:
     """The capability, for registers of `width` bits."""
+
+    COUNTED = GENERAL
 
     def __init__(self, width: int) -> None:
         self._width = width

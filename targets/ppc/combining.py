@@ -18,9 +18,8 @@ from targets.ppc.idioms import DISPLACED, address
 from targets.ppc.isa import table
 from targets.ppc.isa.features import wide
 from targets.ppc.isa.formats import WORD
-from targets.ppc.registers import CR, GPR, PART, VSR, ZERO
+from targets.ppc.registers import CR, GENERAL, GPR, PART, VSR, ZERO
 
-_GENERAL = register_mask(range(GPR, GPR + 32))
 _FIELDS = register_mask(range(CR, CR + 8))
 _VECTORS = range(VSR, VSR + 64)
 _NEAR = range(-0x8000, 0x8000)
@@ -66,12 +65,12 @@ class Combinations:
         yield Chain(
             "sign extension of a word and shift",
             *(self._numbered("extswsli"), shifts, frozenset(("extsw",)), frozenset(("extsw",))),
-            *(_GENERAL, 1, 64, None),
+            *(GENERAL, 1, 64, None),
         )
         yield Chain(
             "product and sum",
             *(self._plain("maddld"), sums, frozenset(("mulld",)), frozenset(("mulld",))),
-            *(_GENERAL, 3, 64),
+            *(GENERAL, 3, 64),
         )
         for divide, multiply, rest, bits in (
             ("divdu", "mulld", "modud", 64),
@@ -83,7 +82,7 @@ class Combinations:
             yield Chain(
                 f"rest of {divide}",
                 *(self._plain(rest), frozenset(rests), rows, frozenset((divide,))),
-                *(_GENERAL, 2, bits),
+                *(GENERAL, 2, bits),
                 unless=_UNDEFINED,
             )
 
@@ -94,7 +93,7 @@ class Combinations:
                 yield Chain(
                     f"{size} bytes in the other order",
                     *(self._plain(name), ends, _SHIFTS, _INSERTS),
-                    *(_GENERAL, 1, 8 * size),
+                    *(GENERAL, 1, 8 * size),
                     reversal=size,
                 )
         if self.bits == 64:
@@ -102,7 +101,7 @@ class Combinations:
             yield Chain(
                 "4 bytes in the other order",
                 *(self._reversed_word, ends, _SHIFTS, _INSERTS),
-                *(_GENERAL, 1, 64),
+                *(GENERAL, 1, 64),
             )
 
     def _flags(self) -> Iterator[Chain]:

@@ -18,7 +18,7 @@ registers, TM for what transactions keep, TIME for the clocks, which change by t
 
 from __future__ import annotations
 
-from rewriter.core.isa.registers import Reg
+from rewriter.core.isa.registers import Reg, register_mask
 
 GPR, CR = 0, 32
 CA, OV, SO, LR, CTR, VRSAVE, TAR, XER, MSR, SPR, TM, TIME = map(Reg, range(40, 52))
@@ -29,6 +29,8 @@ FPR, VR = VSR, VSR + 32
 PART = 64  # from the number of a part of a vector-scalar register to that of the next
 
 CONSTANTS: dict[int, int] = {ZERO: 0}
+
+GENERAL = register_mask(range(GPR, GPR + 32))
 
 LT, GT, EQ, UN = 8, 4, 2, 1  # the bits of a condition register field
 

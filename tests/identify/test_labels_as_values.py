@@ -95,6 +95,28 @@ int main(int n, char **texts) {{ return run(n, (long) texts); }}
 """
 
 
+def _threaded(count: int) -> str:
+    """An engine of so many words, each of which ends with a jump of its own to the next."""
+    names = [f"w{n}" for n in range(count)]
+    words = "\n".join(
+        f"{name}: sum = (sum ^ out[{n % 3}]) + {n * n % 1009}; goto **pc++;"
+        for n, name in enumerate(names)
+    )
+    return f"""
+void *words[{count + 1}];
+long run(void ***pc, long sum, long *out)
+{{
+    static void *const every[] = {{{", ".join(f"&&{name}" for name in names)}, &&halt}};
+    if (!pc) {{ for (int n = 0; n <= {count}; n++) words[n] = every[n]; return 0; }}
+    goto **pc++;
+{words}
+halt:
+    return sum;
+}}
+int main(int n, char **texts) {{ long out[4]; return run((void ***) texts[0], n, out); }}
+"""
+
+
 def _program(architecture: str, source: str, build: tuple[str, ...], folder: Path) -> Program:
     gcc = inputs.require_tool(f"{architecture}-linux-gnu-gcc")
     (folder / "made.c").write_text(source, encoding="utf-8")
@@ -124,6 +146,19 @@ def test_tables_of_labels_are_understood(
     places = set.intersection(*(set(table.targets) for table in tables))
     assert len(places) >= 6
     assert all(program.graph.reached[program.graph.block_at(place)] for place in places)
+
+
+@pytest.mark.parametrize(("count", "is_followed"), [(150, True), (700, False)])
+@pytest.mark.parametrize("architecture", ["alpha", "powerpc64le"])
+def test_an_engine_with_too_many_ways_is_left_alone(
+    architecture: str, count: int, is_followed: bool, tmp_path: Path
+) -> None:
+    """From each jump to each label: following so many takes minutes, as in Gforth's engines."""
+    program = _program(architecture, _threaded(count), ("-fno-crossjumping",), tmp_path)
+    (function,) = (f for f in program.functions if f.name == "run")
+    assert len(program.tables_of(function)) == (count + 1 if is_followed else 0)
+    assert bool(_reason(program)) is not is_followed
+    assert len(program.graph.source) < 100_000
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=("pie", "fixed"))

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,7 @@ from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
 from tests.support.depth import DEEP, depth
+from tests.verification.tables.test_ppc_rows import assembled
 
 FILES = {"ppc64el-ld.so": 20} | ({"ppc64el-libc": 210, "ppc64el-libstdc++": 100} if DEEP else {})
 """Names of files and how many searches of each become counts, at least."""
@@ -106,3 +108,28 @@ def test_the_verifier_refuses_other_counts(program: Program, tuned: Tuned) -> No
             assert verdict.findings, program.target.table.text(other)
             refused += 1
     assert refused == depth(1, 25) * 10
+
+
+FROM_A_VECTOR = """
+    .abiversion 2
+    .globl whole
+    .type whole,@function
+whole:
+    .cfi_startproc
+    mtvsrd 0,3
+    fmul 0,0,11
+    xscvdpsxws 32,0
+    mfvsrwz 9,32
+    cntlzw 3,9
+    blr
+    .cfi_endproc
+    .size whole, .-whole
+"""
+
+
+def test_what_is_searched_is_in_a_general_register(tmp_path: Path) -> None:
+    """No count reads the vector register in which a number was converted, as musl does it."""
+    program = assembled(FROM_A_VECTOR, tmp_path, "powerpc64le")
+    tuned = _tuned(program, "power9")
+    assert not [insn for _, insn in _differences(program, tuned.data) if insn.name in COUNTS]
+    assert not tuned.refusals

@@ -106,6 +106,11 @@ class BitCounting(Protocol):
     An instruction that some CPUs lack says so by its row.
     """
 
+    @property
+    def COUNTED(self) -> int:
+        """The mask of the registers that steps may name."""
+        ...
+
     def step(self, step: Step, x: int, held: int, target: int) -> Insn | None:
         """A step from `held` to `target`; x is in `x` still.  None where no instruction does it."""
         ...

@@ -107,7 +107,7 @@ def _where_nops_are(program: Program, start: int, weights: NDArray[np.float64]) 
 def _weights(program: Program, heat: Heat | None, jobs: int) -> NDArray[np.float64]:
     """How often each block is executed, to scale; never where control does not come."""
     graph = program.graph
-    loops = _A_LEVEL ** np.minimum(depths(program, jobs), _LEVELS)
+    loops = _A_LEVEL ** np.minimum(depths(program, _LEVELS, jobs), _LEVELS)
     weights = np.where((graph.function_of >= 0) & graph.reached, loops, 0.0)
     if heat is None:
         return weights
