@@ -129,9 +129,8 @@ class RangeTables:
 
 def _within(changed: Offsets, table: list[Record]) -> bool:
     """Whether a byte of a table of call sites changed; its actions stand between the fields."""
-    first, last = table[0].fields[0], table[-1].fields[-1]
-    ends = np.searchsorted(changed, (first.offset, last.offset + last.size + _ACTION))
-    return bool(ends[0] < ends[1])
+    first, end = np.searchsorted(changed, (table[0].fields[0].offset, table[-1].end))
+    return bool(first < end)
 
 
 def _read(image: Image, frame: Fde | None) -> list[Record] | None:
@@ -139,7 +138,3 @@ def _read(image: Image, frame: Fde | None) -> list[Record] | None:
         return None if frame is None else records(image, frame)
     except BadInput:
         return None
-
-
-_ACTION = 10
-"""Bytes of the longest number: a byte more that is looked at does no harm."""

@@ -35,12 +35,13 @@ class Field(NamedTuple):
 class Record(NamedTuple):
     """A call site with the fields of its start, its length and its landing pad.
 
-    Landing pads are counted from `pads`.
+    Landing pads are counted from `pads`.  The record ends before offset `end` of the file.
     """
 
     site: CallSite
     fields: tuple[Field, Field, Field]
     pads: int
+    end: int
 
 
 def lsda_ranges(image: Image, fde: Fde) -> list[CallSite]:
@@ -73,7 +74,7 @@ def records(image: Image, fde: Fde) -> list[Record]:
         (start, first), (length, second), (pad, third) = (_read(reader, encoding) for _ in "123")
         start += fde.start
         site = CallSite(start, start + length, pads + pad if pad else None, reader.uleb())
-        found.append(Record(site, (first, second, third), pads))
+        found.append(Record(site, (first, second, third), pads, reader.offset))
     return found
 
 
@@ -96,7 +97,7 @@ def retime(
     bytes that its field has.
     """
     patches: list[Patch] = []
-    for site, fields, pads in records(fde.image, fde):
+    for site, fields, pads, _ in records(fde.image, fde):
         first = start(site.start)
         pad = 0 if site.landing_pad is None else pad_at(site.landing_pad) - pads
         if site.landing_pad is not None and not pad:

@@ -20,6 +20,8 @@ from rewriter.elf.unwind import lsda
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
+from rewriter.verify.owners import changed_offsets
+from rewriter.verify.range_check import RangeTables
 from tests.support.depth import depth
 from tests.verification.tables.test_rows import quiet
 
@@ -83,6 +85,26 @@ def table(image: Image, address: int) -> Iterator[tuple[int, int, int, int]]:
             number, at = uleb(image.data, at)
             numbers.append(number)
         yield numbers[0], numbers[1], numbers[2], numbers[3]
+
+
+def test_a_table_beside_one_that_changed_did_not(
+    program: Program, functions: dict[str, Function], new: Image
+) -> None:
+    """They stand close together, and of a function with a changed one all must be understood."""
+    old = program.image
+    changed = changed_offsets(old.data, new.data[: len(old.data)])
+    found = RangeTables(program, new, program.frames, changed).functions()
+    wanted, ends = set[str](), set[int]()
+    for function in program.functions:
+        if _frame_has_ranges(program, function):
+            at = old.offset_of(program.frames[function.start].lsda or 0)
+            size, first = uleb(old.data, at + 3)
+            ends.add(first + size)
+            if old.data[at : first + size] != new.data[at : first + size]:
+                wanted.add(function.name)
+    assert {function.name for function in found} == wanted <= functions.keys()
+    apart = [changed[changed.searchsorted(end) :][:1] - end for end in ends]
+    assert any(len(one) and one[0] < 10 for one in apart)  # what is behind begins soon
 
 
 def calls(program: Program, image: Image, function: Function) -> list[tuple[int, int] | None]:
