@@ -244,7 +244,8 @@ class _Check:
         self.kinds = Kinds(target, self.program.held_addresses, self.program.keeps_nop)
         self.opposites = Opposites(target, self.prover)
         self.shown: Shown = {}
-        self.rows = Rows(self.program, frames, listing, left, self.kinds, self.owned)
+        more = self.detours.more
+        self.rows = Rows(self.program, frames, listing, left, self.kinds, self.owned, more)
         for one in (self.program.listing, listing):
             one.prepare()
         exchange = Exchange(self.prover)

@@ -130,6 +130,33 @@ REFUSED = {
 """New code for the old, and the finding."""
 
 
+SAVED = """
+    mflr 0
+    .cfi_register 65, 0
+    std 0, 16(1)
+    stdu 1, -32(1)
+    .cfi_def_cfa_offset 32
+    .cfi_offset 65, 16
+{}
+    mr 3, 0
+    addi 1, 1, 32
+    .cfi_def_cfa_offset 0
+    ld 0, 16(1)
+    mtlr 0
+    .cfi_restore 65"""
+"""A function whose rows find the return address in r0, before they find it in the frame."""
+
+HELD = """
+    mflr 0
+    .cfi_register 65, 0
+{}
+    li 6, 0
+    nop
+    nop
+    {}"""
+"""One whose rows find it there up to its end, or not quite."""
+
+
 def _said(tmp_path: Path, old: str, new: str) -> str:
     programs = []
     for name, body in (("old", old), ("new", new)):
@@ -150,3 +177,22 @@ def test_control_that_comes_to_the_move_is_seen(tmp_path: Path) -> None:
     old = "beq 2f\n cmpd 5, 6\n blt 1f\n2: mr 3, 4\n1: add 3, 3, 5"
     new = "beq 2f\n cmpd 5, 6\n2: isel 3, 3, 4, 0\n add 3, 3, 5\n nop"
     assert "read that nothing keeps" in _said(tmp_path, old, new)
+
+
+def test_a_choice_writes_what_rows_find_the_return_address_in(tmp_path: Path) -> None:
+    """As the move behind the branch did: in the midst of the function, where they find none."""
+    body = "mr 0, 5\n bge 1f\n mr 0, 4\n1: cmpd 7, 4, 5\n beq 7, 2f\n std 4, 0(6)\n2:"
+    program = assembled(HEAD + source(SAVED.format(body)), tmp_path, "powerpc64le")
+    edits = _tuned(program, "power9", "choose", "align").edits
+    assert [edit.new for edit in edits if edit.technique == "choose"] == ["isel r0,r4,r0,lt"]
+
+
+@pytest.mark.parametrize("last", [".cfi_restore 65", ""], ids=("between rows", "behind them"))
+@pytest.mark.parametrize(("register", "wanted"), [(6, ""), (0, "unwind rows")])
+def test_a_choice_spoils_no_return_address(
+    register: int, wanted: str, last: str, tmp_path: Path
+) -> None:
+    """Nothing reads either register but unwinders, who find the return address in r0."""
+    new = f"isel {register}, 4, {register}, 0\n nop"
+    said = _said(tmp_path, *(HELD.format(one, last) for one in ("bge 1f\n mr 6, 4\n1:", new)))
+    assert wanted in said if wanted else not said, said

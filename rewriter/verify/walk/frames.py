@@ -18,18 +18,19 @@ A rule that is an expression may name any register.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import pairwise
 from operator import or_
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.errors import BadInput
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.rows import Rules, rows
@@ -43,6 +44,7 @@ Mark = tuple[str, int]
 
 TRANSFER, WRITE, SAVE, RESTORE, HOLD = "transfer", "write", "save", "restore", "hold"
 _GOES: Mark = (TRANSFER, 0)
+_NOTHING: Mapping[int, Sequence[Insn]] = MappingProxyType({})
 _EVERY = -1
 _BACK = (None, "same_value")
 
@@ -175,16 +177,24 @@ class Framed:
     """The instructions of [start, end) that the rows of an entry go by, nops apart.
 
     `addresses` are those of all instructions, `marks` what some of them are, by their numbers.
+    `more` has by address what an instruction is besides, right behind itself.
     """
 
-    def __init__(self, listing: Listing, kinds: Kinds, start: int, end: int, said: Account) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        kinds: Kinds,
+        start: int,
+        end: int,
+        said: Account,
+        more: Mapping[int, Sequence[Insn]] = _NOTHING,
+    ) -> None:
         first, last = listing.span(start, end)
         kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
         kept = np.flatnonzero((kind & IDLE == 0) & (listing.rows[first:last] >= 0))
         self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
         goes = listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]
         self._transfers: list[int] = np.flatnonzero(goes).tolist()
-        self._goes = frozenset(self._transfers)
         self._defs = listing.defs.numbers(kept + first)
         holds = any(holding for _, holding in said.holders)
         self._uses = listing.uses.numbers(kept + first) if holds else []
@@ -193,9 +203,22 @@ class Framed:
             at: kinds.whole(listing, first + int(kept[at]))
             for at in np.flatnonzero(kind[kept] & WHOLE).tolist()
         }
+        for at in reversed([n for n, place in enumerate(self.addresses) if place in more]):
+            self._put_in(at, more[self.addresses[at]], kinds.target)
+        self._goes = frozenset(self._transfers)
         self._kinds = kinds
         self._said, self._frame = said, said.bases | kinds.target.frame_bases
         self.marks: dict[int, Mark] = dict(self._marked())
+
+    def _put_in(self, at: int, more: Sequence[Insn], target: Sequential) -> None:
+        """Instructions right behind that of a number, at its address, that only write registers."""
+        table, behind, count = target.table, slice(at + 1, at + 1), len(more)
+        self.addresses[behind] = [self.addresses[at]] * count
+        self._defs[behind] = map(table.defs, more)
+        self._uses[behind] = map(table.uses, more) if self._uses else ()
+        self._words = np.insert(self._words, at + 1, list(map(table.encode, more)))
+        self._transfers = [n + count * (n > at) for n in self._transfers]
+        self._whole = {n + count * (n > at): what for n, what in self._whole.items()}
 
     def _marked(self) -> Iterator[tuple[int, Mark]]:
         """What instructions are, ascending."""

@@ -26,6 +26,7 @@ from rewriter.core.code.program import Function
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.walk.courses import rows
+from rewriter.verify.walk.detours.choices import More
 from rewriter.verify.walk.frames import Framed, Mark, Told, bases_of, told
 from rewriter.verify.walk.frames import Rows as RowsOf
 from rewriter.verify.walk.insn_classes import IDLE, Kinds
@@ -84,19 +85,21 @@ class Rows:
         functions: Iterable[Function],
         kinds: Kinds,
         others: Collection[int],
+        more: More,
     ) -> None:
         """`new` are the entries of the new file by where they start, `listing` is its text.
 
-        `others` are addresses there at which pieces of other functions stand.
+        `others` are addresses there at which pieces of other functions stand, `more` has what some
+        instructions are read as besides.
         """
         starts = (function.start for function in functions)
         self.old = {start: program.frames[start] for start in starts if start in program.frames}
         self.new = new
-        self.listings, self.kinds = (program.listing, listing), kinds
-        self.before = partial(_places, program.listing, kinds)
-        self.after = partial(_places, listing, kinds)
-        self.behind_before = partial(_behind, program.listing, kinds, ())
-        self.behind_after = partial(_behind, listing, kinds, others)
+        self.listings, self.kinds, self.more = (program.listing, listing), kinds, more
+        self.before = partial(_places, program.listing, kinds, {})
+        self.after = partial(_places, listing, kinds, more)
+        self.behind_before = partial(_behind, program.listing, kinds, {}, ())
+        self.behind_after = partial(_behind, listing, kinds, more, others)
 
     def problem(
         self,
@@ -116,7 +119,8 @@ class Rows:
             return "its unwind entry covers something else"
         if jumps or not _in_order(passed):
             before, after = self.listings
-            agree = rows.agree((old, before), (new, after), self.kinds, passed, jumps)
+            both = (old, before), (new, after)
+            agree = rows.agree(*both, self.kinds, passed, jumps, self.more)
         else:
             agree = self._agree(old, new)
         return "" if agree else "its unwind rows do not follow its instructions"
@@ -178,7 +182,12 @@ def _in_order(passed: Iterable[rows.Passed]) -> bool:
 
 
 def _behind(
-    listing: Listing, kinds: Kinds, others: Collection[int], table: RowsOf, end: int
+    listing: Listing,
+    kinds: Kinds,
+    more: More,
+    others: Collection[int],
+    table: RowsOf,
+    end: int,
 ) -> Counter[int]:
     """Writes, by what they write, of what the last row finds the frame or registers by; no nops."""
     at = table[-1][0]
@@ -186,15 +195,17 @@ def _behind(
     first, last = listing.span(at, end)
     kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
     kept = first + np.flatnonzero(kind & IDLE == 0)
-    places = zip(listing.addresses[kept].tolist(), listing.defs.numbers(kept), strict=True)
+    addresses, defs = listing.addresses[kept].tolist(), listing.table.defs
+    places = [*zip(addresses, listing.defs.numbers(kept), strict=True)]
+    places += [(at, defs(insn)) for at in addresses if at in more for insn in more[at]]
     written = ((place, defs & found_by) for place, defs in places if defs & found_by)
     return Counter(mask for place, mask in written if place not in others)
 
 
-def _places(listing: Listing, kinds: Kinds, rules: Told, table: RowsOf) -> _Places:
+def _places(listing: Listing, kinds: Kinds, more: More, rules: Told, table: RowsOf) -> _Places:
     """Where each row of an entry stands among the instructions that rows go by."""
     said = rules.at([at for at, _ in table])
-    framed = Framed(listing, kinds, table[0][0], table[-1][0], said)
+    framed = Framed(listing, kinds, table[0][0], table[-1][0], said, more)
     marks, places = framed.marks, list[_Place]()
     marked = list(marks)
     for change in said.changes:

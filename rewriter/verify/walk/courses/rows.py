@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from rewriter.core.code.listing import Listing
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.elf.unwind.entries import Fde
+from rewriter.verify.walk.detours.choices import More
 from rewriter.verify.walk.frames import Framed, account
 from rewriter.verify.walk.frames import Rows as RowsOf
 from rewriter.verify.walk.insn_classes import Kinds
@@ -24,20 +25,25 @@ Passed = tuple[Sequence[int], Sequence[int]]
 
 @dataclass(frozen=True)
 class _Side:
-    """One file's rows, and its instructions, by their numbers in what these go by."""
+    """One file's rows, and its instructions, by their numbers in what these go by.
+
+    `more` has what some instructions are read as besides, which a way then passes at their address.
+    """
 
     starts: Sequence[int]
     rows: RowsOf
     framed: Framed
     numbers: Mapping[int, int]
+    more: More
 
     @classmethod
-    def of(cls, frame: Fde, listing: Listing, kinds: Kinds) -> _Side:
+    def of(cls, frame: Fde, listing: Listing, kinds: Kinds, more: More) -> _Side:
         """Those of an entry."""
         rows = unwind_rows.rows(frame)
-        framed = Framed(listing, kinds, frame.start, frame.end, account(rows, kinds.target))
-        numbers = {address: at for at, address in enumerate(framed.addresses)}
-        return cls([address for address, _ in rows], rows, framed, numbers)
+        said = account(rows, kinds.target)
+        framed = Framed(listing, kinds, frame.start, frame.end, said, more)
+        numbers = {address: at for at, address in reversed([*enumerate(framed.addresses)])}
+        return cls([address for address, _ in rows], rows, framed, numbers, more)
 
     def rules(self, address: int) -> unwind_rows.Rules:
         """What holds at an address."""
@@ -50,10 +56,14 @@ class _Side:
         they go by.
         """
         before, is_direct, passed, first = None, True, list[int](), 0
+        last: int | None = None
         for address in addresses:
             at = self.numbers.get(address)
             if at is None:
                 continue
+            if address == last and address in self.more:
+                at = passed[-1] + 1
+            last = address
             rules, mark = self.rules(address), self.framed.marks.get(at)
             if rules != before:
                 own = self.framed.between(before or rules, rules, passed, first)
@@ -72,12 +82,14 @@ def agree(
     kinds: Kinds,
     passed: Iterable[Passed],
     jumps: Iterable[tuple[int, int]],
+    more: More,
 ) -> bool:
     """Whether the rows of two files' entries say the same along all ways that were `passed`.
 
-    At each of the new file's `jumps` that are no part of them holds what does where it leads.
+    At each of the new file's `jumps` that are no part of them holds what does where it leads;
+    `more` has what some of its instructions are read as besides.
     """
-    before, after = _Side.of(*old, kinds), _Side.of(*new, kinds)
+    before, after = _Side.of(*old, kinds, {}), _Side.of(*new, kinds, more)
     if any(after.rules(at) != after.rules(to) for at, to in jumps):
         return False
     return all(list(before.events(a)) == list(after.events(b)) for a, b in passed)
