@@ -11,6 +11,10 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.courses.rows import agree
+from rewriter.verify.walk.detours.choices import branches
+from rewriter.verify.walk.insn_classes import Kinds
 from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
 
 HEAD = ".machine power9\n .text\n .p2align 5\n"
@@ -196,3 +200,25 @@ def test_a_choice_spoils_no_return_address(
     new = f"isel {register}, 4, {register}, 0\n nop"
     said = _said(tmp_path, *(HELD.format(one, last) for one in ("bge 1f\n mr 6, 4\n1:", new)))
     assert wanted in said if wanted else not said, said
+
+
+@pytest.mark.parametrize(("register", "agrees"), [(6, True), (0, False)])
+def test_the_same_on_a_way(register: int, agrees: bool, tmp_path: Path) -> None:
+    """Where blocks may change places a way passes the branch, and at its address the move."""
+    programs = []
+    for name, body in (
+        ("old", "bge 1f\n mr 6, 4\n1:"),
+        ("new", f"isel {register}, 4, {register}, 0\n nop"),
+    ):
+        (tmp_path / name).mkdir()
+        text = HEAD + source(HELD.format(body, ".cfi_restore 65"))
+        programs.append(assembled(text, tmp_path / name, "powerpc64le"))
+    (old, new), (function, *_) = programs, programs[0].functions
+    choosing, prover = old.target.choosing, Prover.of(old.target)
+    assert choosing is not None
+    listing, more = branches(old, new.listing, old.functions, choosing, prover)
+    (choice,) = more
+    way = [*range(function.start, function.end, 4)]
+    there = [*range(function.start, choice + 4, 4), choice, *range(choice + 4, function.end, 4)]
+    sides = (old.frames[function.start], old.listing), (new.frames[function.start], listing)
+    assert agree(*sides, Kinds(old.target), [(way, there)], (), more) is agrees

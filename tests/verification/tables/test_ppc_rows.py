@@ -358,8 +358,8 @@ def test_the_same_on_a_way(old: str, new: str, wrong: str, tmp_path: Path) -> No
     sides = [(one.frames[start], one.listing) for one in (program, other)]
     way = [*range(start, sides[0][0].end, 4)]
     kinds = Kinds(program.target)
-    assert not agree(*sides, kinds, [(way, way)], ())
-    assert agree(sides[0], sides[0], kinds, [(way, way)], ())
+    assert not agree(*sides, kinds, [(way, way)], (), {})
+    assert agree(sides[0], sides[0], kinds, [(way, way)], (), {})
 
 
 @pytest.mark.parametrize(("old", "new"), [("li 11, 1", "li 0, 1"), ("mr 0, 12", "li 0, 1")])
