@@ -82,7 +82,7 @@ class Graph:
     def within(self, blocks: range) -> dict[int, list[int]]:
         """The edges among a function's blocks: what follows each, or a fault in it."""
         found: dict[int, list[int]] = {}
-        sources, targets = self._inner
+        sources, targets = self.inner
         first, last = between(sources, blocks)
         for source, to in zip(
             sources[first:last].tolist(), targets[first:last].tolist(), strict=True
@@ -126,8 +126,8 @@ class Graph:
         return self.listing.addresses[self.first]
 
     @cached_property
-    def _inner(self) -> tuple[Edges, Edges]:
-        """Edges inside functions, by source."""
+    def inner(self) -> tuple[Edges, Edges]:
+        """Sources and targets of the edges inside functions, by source."""
         chosen = np.flatnonzero(np.isin(self.kind, INSIDE))
         chosen = chosen[np.argsort(self.source[chosen], kind="stable")]
         return self.source[chosen], self.target[chosen]

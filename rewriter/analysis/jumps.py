@@ -210,9 +210,7 @@ class _Settle:
         tables, leaving = list[JumpTable](), set[int]()
         crowded = self._crowded()
         unresolved = {*self.references.unresolved, *crowded}
-        for jump in jumps:
-            if jump in crowded:
-                continue
+        for jump in [jump for jump in jumps if jump not in crowded]:
             found = self._switch(jump) if self._reads[jump] else self._pointer(jump)
             if found is None and not self._reads[jump]:
                 found = self._either(jump)

@@ -66,8 +66,7 @@ def depths(program: Program, most: int = sys.maxsize, jobs: int = 1) -> NDArray[
     functions, found = program.functions, np.zeros(len(program.graph.first), dtype=np.int64)
     parts = [functions[n : n + _TOGETHER] for n in range(0, len(functions), _TOGETHER)]
     for some in each(partial(_inside, program, most), parts, jobs, Apart()):
-        blocks = list(some)
-        found[blocks] = [some[block] for block in blocks]
+        found[list(some)] = list(some.values())
     return found
 
 

@@ -161,12 +161,18 @@ HELD = """
 """One whose rows find it there up to its end, or not quite."""
 
 
-def _said(tmp_path: Path, old: str, new: str) -> str:
-    programs = []
-    for name, body in (("old", old), ("new", new)):
+def _both(tmp_path: Path, *bodies: str) -> tuple[Program, Program]:
+    """The old function and the new one."""
+    made = []
+    for name, body in zip(("old", "new"), bodies, strict=True):
         (tmp_path / name).mkdir()
-        programs.append(assembled(HEAD + source(body), tmp_path / name, "powerpc64le"))
-    return said_of(programs[0], changed_text(programs[0], programs[1]))
+        made.append(assembled(HEAD + source(body), tmp_path / name, "powerpc64le"))
+    return made[0], made[1]
+
+
+def _said(tmp_path: Path, *bodies: str) -> str:
+    old, new = _both(tmp_path, *bodies)
+    return said_of(old, changed_text(old, new))
 
 
 @pytest.mark.parametrize("which", REFUSED)
@@ -205,15 +211,9 @@ def test_a_choice_spoils_no_return_address(
 @pytest.mark.parametrize(("register", "agrees"), [(6, True), (0, False)])
 def test_the_same_on_a_way(register: int, agrees: bool, tmp_path: Path) -> None:
     """Where blocks may change places a way passes the branch, and at its address the move."""
-    programs = []
-    for name, body in (
-        ("old", "bge 1f\n mr 6, 4\n1:"),
-        ("new", f"isel {register}, 4, {register}, 0\n nop"),
-    ):
-        (tmp_path / name).mkdir()
-        text = HEAD + source(HELD.format(body, ".cfi_restore 65"))
-        programs.append(assembled(text, tmp_path / name, "powerpc64le"))
-    (old, new), (function, *_) = programs, programs[0].functions
+    bodies = "bge 1f\n mr 6, 4\n1:", f"isel {register}, 4, {register}, 0\n nop"
+    old, new = _both(tmp_path, *(HELD.format(body, ".cfi_restore 65") for body in bodies))
+    function = old.functions[0]
     choosing, prover = old.target.choosing, Prover.of(old.target)
     assert choosing is not None
     listing, more = branches(old, new.listing, old.functions, choosing, prover)

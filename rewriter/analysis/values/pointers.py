@@ -135,14 +135,14 @@ class Text:
         """By block where the edges from it begin that stay in its function, and by these where they
         lead, as places among the blocks of the function."""
         graph, count = self.graph, len(self.graph.first)
-        chosen = np.isin(graph.kind, INSIDE) & (np.maximum(graph.source, graph.target) < count)
-        source, target = graph.source[chosen], graph.target[chosen]
+        source, target = graph.inner
+        blocks = np.maximum(source, target) < count
+        source, target = source[blocks], target[blocks]
         owner = graph.function_of[source]
-        chosen = (owner >= 0) & (owner == graph.function_of[target])
-        order = np.flatnonzero(chosen)[np.argsort(source[chosen], kind="stable")]
+        stays = (owner >= 0) & (owner == graph.function_of[target])
         firsts = graph.listing.addresses[graph.first].searchsorted(self.sides[0])
-        leads = target[order] - firsts[graph.function_of[source[order]]]
-        return source[order].searchsorted(np.arange(count + 1)), leads
+        leads = target[stays] - firsts[owner[stays]]
+        return source[stays].searchsorted(np.arange(count + 1)), leads
 
     @cached_property
     def busy(self) -> NDArray[np.bool_]:
@@ -342,9 +342,9 @@ class _Code:
         writes, (places, bases, _) = every[:2], self.text.steps
         if [bases[n] for n in writes] != [known.link, known.register]:
             return None
-        alone = len(every) == 2  # what the block makes is known by then
         done = self._done[block - self.blocks.start]
-        if (done.made if alone else self._made(block, writes)) != held:
+        is_known = len(every) == 2 and not done.leaves  # what all of the block makes
+        if (done.made if is_known else self._made(block, writes)) != held:
             return None
         high, low = (places[n] for n in writes)
         if any(self.text.reads[high:low]):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import lzma
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -65,12 +65,16 @@ class Packing:
     def block(self) -> bytes:
         """The block, each column in the first of the ways that make it shortest."""
         columns = self._columns
-        done = [min(_ended(self._tried[number]), key=_length) for number in columns]
-        block = _block(columns, done)
+        block = _block(columns, list(map(self._shortest, columns)))
         if sum(map(len, columns.values())) <= largest(block):
             return block
         # What is so much shorter packed could not be told from a trap.
         return _block(columns, [(PLAIN, column) for column in columns.values()])
+
+    def _shortest(self, number: int) -> tuple[int, bytes]:
+        """How a column is packed, and what comes of it."""
+        ways = [(how, packing.result()) for how, packing in self._tried[number]]
+        return min(ways, key=lambda way: len(way[1]))
 
 
 def pack(columns: Mapping[int, bytes]) -> bytes:
@@ -118,15 +122,6 @@ def _directory(block: bytes) -> tuple[list[tuple[int, int, int, int]], int]:
     at = int(ends[count * _ROW]) + 1
     numbers = unpacked(block[:at]).tolist()[1:]
     return [tuple(numbers[n : n + _ROW]) for n in range(0, len(numbers), _ROW)], at
-
-
-def _ended(tried: Iterable[tuple[int, Future[bytes]]]) -> Iterator[tuple[int, bytes]]:
-    """Ways to pack a column, and what came of each."""
-    return ((how, packing.result()) for how, packing in tried)
-
-
-def _length(way: tuple[int, bytes]) -> int:
-    return len(way[1])
 
 
 def _ways(column: bytes) -> Iterator[int]:

@@ -18,7 +18,7 @@ A rule that is an expression may name any register.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import pairwise
@@ -34,6 +34,7 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.rows import Rules, rows
+from rewriter.verify.walk.detours.choices import More
 from rewriter.verify.walk.insn_classes import IDLE, WHOLE, Kinds
 
 Rows = Sequence[tuple[int, Rules]]
@@ -44,7 +45,7 @@ Mark = tuple[str, int]
 
 TRANSFER, WRITE, SAVE, RESTORE, HOLD = "transfer", "write", "save", "restore", "hold"
 _GOES: Mark = (TRANSFER, 0)
-_NOTHING: Mapping[int, Sequence[Insn]] = MappingProxyType({})
+_NOTHING: More = MappingProxyType({})
 _EVERY = -1
 _BACK = (None, "same_value")
 
@@ -187,7 +188,7 @@ class Framed:
         start: int,
         end: int,
         said: Account,
-        more: Mapping[int, Sequence[Insn]] = _NOTHING,
+        more: More = _NOTHING,
     ) -> None:
         first, last = listing.span(start, end)
         kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
@@ -203,7 +204,8 @@ class Framed:
             at: kinds.whole(listing, first + int(kept[at]))
             for at in np.flatnonzero(kind[kept] & WHOLE).tolist()
         }
-        for at in reversed([n for n, place in enumerate(self.addresses) if place in more]):
+        besides = [n for n, place in enumerate(self.addresses) if place in more] if more else []
+        for at in reversed(besides):
             self._put_in(at, more[self.addresses[at]], kinds.target)
         self._goes = frozenset(self._transfers)
         self._kinds = kinds

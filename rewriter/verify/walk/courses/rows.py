@@ -56,14 +56,12 @@ class _Side:
         they go by.
         """
         before, is_direct, passed, first = None, True, list[int](), 0
-        last: int | None = None
         for address in addresses:
             at = self.numbers.get(address)
             if at is None:
                 continue
-            if address == last and address in self.more:
+            if passed and address in self.more and self.framed.addresses[passed[-1]] == address:
                 at = passed[-1] + 1
-            last = address
             rules, mark = self.rules(address), self.framed.marks.get(at)
             if rules != before:
                 own = self.framed.between(before or rules, rules, passed, first)

@@ -121,6 +121,10 @@ def read(
     return _Reader(program, new, frames, ways, known, prover).read(functions)
 
 
+_Form = tuple[Insn, Insn, bool]
+"""A branch to nowhere, a move, and whether the move is done where the branch is not taken."""
+
+
 @dataclass
 class _Reader:
     program: Program
@@ -140,7 +144,7 @@ class _Reader:
         self._read = set[int]()
         target = self.program.target
         idle = nops(self.new, target.is_nop, self.program.keeps_nop, (), {self.nop})
-        self.proved: dict[tuple[Insn, Insn | None, bool], bool] = {}
+        self.proved: dict[_Form, bool] = {}
         found, old = detours(self.new, functions, idle), self.program.listing
         before = detours(old, found, self.program.nops)
         for function in filter(found.__contains__, functions):
@@ -160,9 +164,10 @@ class _Reader:
 
     def _one(self, function: Function, one: Detour, words: Set[int]) -> None:
         """Reads one, if it is what it looks like, and the function had such `words`."""
-        insns, encode = self._conditional(one), self.program.target.table.encode
-        places = self._places(one)
-        if insns is None or not words >= set(map(encode, insns)) or not self._shown(one, insns):
+        made, encode = self._conditional(one), self.program.target.table.encode
+        places, insns = self._places(one), [insn for _, insn in made]
+        had = bool(made) and words >= set(map(encode, insns))
+        if not had or not all(self._means(form, insn) for form, insn in made):
             self._instead(function, one, words, places)
             return
         if not self._alike(function, one, places):
@@ -238,40 +243,30 @@ class _Reader:
         found: list[int] = self.new.addresses[[one.branch, *one.moves, *back]].tolist()
         return found
 
-    def _conditional(self, one: Detour) -> list[Insn] | None:
-        """The conditional moves that a detour may be; None where it is something else."""
+    def _conditional(self, one: Detour) -> list[tuple[_Form, Insn]]:
+        """The conditional moves that a detour may be; none where it is something else."""
         table, test, opposite = self.new.table, self.new.insn(one.branch), one.back is None
         if test is None or test.op.flow is not Flow.BRANCH:
-            return None  # a table says that it may become one
+            return []  # a table says that it may become one
         if one.back is not None and not self._comes_back(one):
-            return None
-        found: list[Insn] = []
-        for at in one.moves:
-            move = self.new.insn(at)
-            form = None if move is None else (test.replace(target=0), move, opposite)
-            insn = None if form is None else self.known.conditional(*form)
+            return []
+        found: list[tuple[_Form, Insn]] = []
+        for move in map(self.new.insn, one.moves):
+            if move is None:
+                return []
+            form = test.replace(target=0), move, opposite
+            insn = self.known.conditional(*form)
             # What the first one writes must not be what the next one asks.
-            if insn is None or (found and table.defs(found[-1]) & self._asked(test)):
-                return None
-            found.append(insn)
+            if insn is None or (found and table.defs(found[-1][1]) & self._asked(test)):
+                return []
+            found.append((form, insn))
         return found
 
     def _asked(self, test: Insn) -> int:
         return self.new.table.uses(test)
 
-    def _shown(self, one: Detour, insns: Sequence[Insn]) -> bool:
-        """Whether a detour is such conditional moves, by what its branch and moves mean."""
-        test, opposite = self.new.insn(one.branch), one.back is None
-        assert test is not None, "it may be conditional moves"
-        test = test.replace(target=0)
-        return all(
-            self._means(test, move, opposite, insn)
-            for move, insn in zip(map(self.new.insn, one.moves), insns, strict=True)
-        )
-
-    def _means(self, test: Insn, move: Insn | None, opposite: bool, insn: Insn) -> bool:
-        form = test, move, opposite
+    def _means(self, form: _Form, insn: Insn) -> bool:
+        """Whether a branch and a move mean a conditional move."""
         if form not in self.proved:
-            assert move is not None, "it may be a conditional move"
-            self.proved[form] = means(self.new.table, self.prover, test, move, opposite, insn)
+            self.proved[form] = means(self.new.table, self.prover, *form, insn)
         return self.proved[form]
