@@ -39,7 +39,7 @@ _ROUNDS = 6
 
 _WAYS = 1 << 18
 """From the jumps through pointers of one function to its labels, each from each: more take minutes
-to follow.  Python's interpreter has 40,000, Gforth's engines have a million and more."""
+to follow.  CPython 3.11's interpreter has 44,652, Gforth's engines have a million and more."""
 
 
 def followed(
