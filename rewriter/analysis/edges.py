@@ -29,6 +29,18 @@ a block whose last access faults, before that access."""
 
 INSIDE = (WITHIN, FAULT)
 
+_MANY = 64
+"""One of so many nodes is too many to be sorted."""
+
+
+def once(nodes: Edges, count: int) -> Edges:
+    """Some of `count` nodes, each once and ascending: a few are sorted, many are marked."""
+    if len(nodes) < count // _MANY:
+        return np.unique(nodes)
+    marks = np.zeros(count, dtype=bool)
+    marks[nodes] = True
+    return np.flatnonzero(marks)
+
 
 @dataclass(frozen=True)
 class Convention:

@@ -12,17 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, FAULT, NUMBER, RETURN, WITHIN, Edges
+from rewriter.analysis.edges import CALL, FAULT, NUMBER, RETURN, WITHIN, Edges, once
 from rewriter.analysis.flow import Graph
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.interned import AT_ONCE, Interned, interned
 from rewriter.core.isa.registers import Masks, of_row
+from rewriter.core.run.workers import each_apart
+
+_MANY = 1 << 17
+"""Nodes of a graph that is worth more than one process."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,8 @@ class Liveness:
         return of_row(self.live_out[block])
 
 
-def solve(graph: Graph) -> Liveness:
-    """The least fixed point, in two steps so that callers do not mix.
+def solve(graph: Graph, jobs: int = 1) -> Liveness:
+    """The least fixed point, in two steps so that callers do not mix; by `jobs` processes.
 
     First what a callee itself may read, with nothing read after its return; then what is read
     after each point, where a call counts for what its callee may read.
@@ -55,11 +60,11 @@ def solve(graph: Graph) -> Liveness:
     writes no register that the code it replaces did not write.
     """
     alike = _Alike.of(graph)
-    found = _solved(alike.graph(graph))
+    found = _solved(alike.graph(graph), jobs if graph.nodes >= _MANY else 1)
     return Liveness(alike.all(found.live_in), alike.all(found.live_out))
 
 
-def _solved(graph: Graph) -> Liveness:
+def _solved(graph: Graph, jobs: int) -> Liveness:
     """The same, of every register alone."""
     shape = graph.nodes, graph.listing.uses.columns
     live_in, live_out = np.empty(shape, dtype=np.uint64), np.empty(shape, dtype=np.uint64)
@@ -72,8 +77,9 @@ def _solved(graph: Graph) -> Liveness:
         within=_Incoming.of(graph, kinds != CALL),
     )
     # Registers know nothing of each other: each column is found for itself, in little memory.
-    for n in range(shape[1]):
-        live_in[:, n], live_out[:, n] = _column(graph, ways, n)
+    columns = each_apart(partial(_column, graph, ways), range(shape[1]), jobs)
+    for n, found in enumerate(columns):
+        live_in[:, n], live_out[:, n] = found
     del ways
     return Liveness(interned(live_in), interned(live_out))
 
@@ -219,7 +225,7 @@ class _Incoming:
         live_in = read | (live_out & ~written)
         changed = np.flatnonzero(live_in)
         while len(changed):
-            flags = np.zeros(len(live_in), dtype=bool)
+            before = list[Edges]()
             for at in range(0, len(changed), AT_ONCE):
                 some = changed[at : at + AT_ONCE]
                 edges, counts = self._into(some)
@@ -227,8 +233,8 @@ class _Incoming:
                 carried = np.repeat(live_in[some], counts) & passed[edges]
                 np.bitwise_or.at(live_out, source[~early], carried[~early])
                 np.bitwise_or.at(first, source[early], carried[early])
-                flags[source] = True
-            reached = np.flatnonzero(flags)
+                before.append(source)
+            reached = once(np.concatenate(before), len(live_in))
             after = first[reached] | (live_out[reached] & ~written[reached])
             new = after != live_in[reached]
             changed = reached[new]

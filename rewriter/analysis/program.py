@@ -63,7 +63,7 @@ class Program:
 
     `fixups` are by the address of the access that may fault; `resumes` has them and what may throw
     to a landing pad; `held` is what other tables, of the system and of debuggers, say of code.
-    `assume` names what proofs may rest on.
+    `assume` names what proofs may rest on.  `jobs` processes may share what is found of all of it.
     """
 
     image: Image
@@ -79,6 +79,7 @@ class Program:
     exceptions: ExceptionRanges = field(default_factory=lambda: ExceptionRanges((), ()))
     resumes: dict[int, Fixup] = field(default_factory=dict)
     held: tuple[Held, ...] = ()
+    jobs: int = 1
     _starts: list[int] = field(default_factory=list)
 
     @cached_property
@@ -260,7 +261,7 @@ class Program:
     @cached_property
     def near_locks(self) -> NDArray[np.bool_]:
         """By position, whether a hint there may be in flight together with a load-locked."""
-        return near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES)
+        return near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES, self.jobs)
 
     def prepare_hints(self) -> None:
         """Finds what hints ask for, before processes share the work: it takes much memory."""
@@ -569,8 +570,12 @@ def listed(image: Image, target: Sequential, like: Listing | None = None) -> Lis
 
 
 @seldom_collected()
-def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) -> Program:
+def analyse(
+    image: Image, target: Sequential, assume: frozenset[str] = EVERY, jobs: int = 1
+) -> Program:
     """Reads a whole file's text; `assume` names what may be relied on beyond it.
+
+    Up to `jobs` processes share the work.
 
     BadInput where it has none.
     """
@@ -638,11 +643,12 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         frames=by_start,
         references=references,
         graph=graph,
-        live=liveness.solve(graph),
+        live=liveness.solve(graph, jobs),
         fixups={fixup.access: fixup for fixup in fixups},
         exceptions=exceptions,
         resumes={fixup.access: fixup for fixup in (*throwing, *fixups)},
         held=held,
+        jobs=jobs,
         _starts=[f.start for f in functions],
     )
 

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, INSIDE, NUMBER, RETURN, WITHIN, Edges
+from rewriter.analysis.edges import CALL, INSIDE, NUMBER, RETURN, WITHIN, Edges, once
 from rewriter.analysis.flow import Graph
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow
+from rewriter.core.run.workers import each_apart
 
 LOCK, RELEASE = "lock", "conditional store"
 
@@ -35,16 +37,25 @@ def locked_addresses(graph: Graph) -> frozenset[int]:
     return frozenset(int(listing.addresses[at]) for at in forward & backward)
 
 
-def near_locks(graph: Graph, reach: int, fences: frozenset[str]) -> NDArray[np.bool_]:
+def near_locks(
+    graph: Graph, reach: int, fences: frozenset[str], jobs: int = 1
+) -> NDArray[np.bool_]:
     """By position, whether it is at most `reach` instructions behind or before a load-locked.
+
+    Up to two of `jobs` processes share the work.
 
     Ways go through calls, and into and out of callees; a call counts for no instruction.  None
     goes through an event that is a fence: what is before it is done before what is behind.
     """
     stops = np.unique([at for name in fences for at in _positions(graph, name)]).astype(np.int64)
+    found = each_apart(partial(_near, graph, reach, stops), (True, False), jobs)
+    return np.logical_or(*found)
+
+
+def _near(graph: Graph, reach: int, stops: Edges, forward: bool) -> NDArray[np.bool_]:
+    """The same of what is behind a load-locked, or before one; it is stopped by fences."""
     near = np.zeros(len(graph.listing) + 1, dtype=NUMBER)
-    for forward in (True, False):
-        _Near(graph, forward, reach, stops).count(near)
+    _Near(graph, forward, reach, stops).count(near)
     return np.asarray(near.cumsum(out=near)[:-1] > 0)
 
 
@@ -108,9 +119,10 @@ class _Near:
     def _nearer(self, way: int, found: list[tuple[Edges, Edges]]) -> tuple[Edges, Edges]:
         """The blocks to which there is a shorter way now, with the instructions behind them."""
         nodes, totals = (np.concatenate(part) for part in zip(*found, strict=True))
-        before = self.distance[: way + 1].min(axis=0)
-        np.minimum.at(self.distance[way], nodes, totals.astype(NUMBER))
-        nodes = np.unique(nodes[totals < before[nodes]])
+        shorter = totals < self.distance[: way + 1, nodes].min(axis=0)
+        nodes, totals = nodes[shorter], totals[shorter].astype(NUMBER)
+        np.minimum.at(self.distance[way], nodes, totals)
+        nodes = once(nodes, self.graph.nodes)
         distance = self.distance[way, nodes]
         return nodes, self._through(self.first[nodes], self.last[nodes], distance)
 

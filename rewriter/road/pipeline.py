@@ -202,7 +202,7 @@ def _road_of(
     def sequential(code: Sequential) -> Road:
         read = program
         if read is None or read.assume != options.assume:
-            read = analyse(image, code, options.assume)
+            read = analyse(image, code, options.assume, jobs)
         work = Work(read, cpu, options, directions, branched, profiled)
         # What is the first N edits is known only when functions are done one by one.
         shares = options.max_edits is None

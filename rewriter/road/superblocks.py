@@ -211,20 +211,21 @@ def _bases(program: Program, at: NDArray[np.int64], names: frozenset[str]) -> ND
     listing, graph = program.listing, program.graph
     numbers = [number for number, op in enumerate(listing.table.rows) if op.name in names]
     falls = among(listing.flows, (Flow.NEXT, Flow.BRANCH))
-    ends, results = np.zeros(len(listing) + 1, dtype=bool), listing.defs[at]
+    ends = np.zeros(len(listing) + 1, dtype=bool)
     ends[graph.last] = True
     reader, spoiled = np.zeros(len(at), dtype=np.int64), np.zeros(len(at), dtype=bool)
-    held = np.ones(len(at), dtype=bool)
+    held = np.arange(len(at))
     for behind in range(1, _SOON):
-        there = np.minimum(at + behind, len(listing) - 1)
-        reads = held & (listing.uses[there] & results).any(axis=1)
-        spoiled |= reads & ((reader > 0) | ~np.isin(listing.rows[there], numbers))
-        reader[reads] = there[reads]
-        held &= ~(listing.defs[there] & results).any(axis=1)
-        left = np.flatnonzero(held & (reader > 0) & ends[there + 1])
+        there = np.minimum(at[held] + behind, len(listing) - 1)
+        results = listing.defs[at[held]]
+        reads = (listing.uses[there] & results).any(axis=1)
+        spoiled[held] |= reads & ((reader[held] > 0) | ~np.isin(listing.rows[there], numbers))
+        reader[held[reads]] = there[reads]
+        kept = ~(listing.defs[there] & results).any(axis=1) & ~spoiled[held]
+        left = kept & (reader[held] > 0) & ends[there + 1]
         blocks = np.searchsorted(graph.first, there[left], side="right") - 1
-        spoiled[left] |= (program.live.live_out[blocks] & results[left]).any(axis=1)
-        held &= falls[there]
+        spoiled[held[left]] |= (program.live.live_out[blocks] & results[left]).any(axis=1)
+        held = held[kept & falls[there]]
     found = np.flatnonzero((reader > 0) & ~spoiled)
     made = listing.defs.numbers(at[found])
     based = [_base(program, n) & mask for n, mask in zip(reader[found].tolist(), made, strict=True)]

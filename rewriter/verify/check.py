@@ -99,7 +99,7 @@ def compare(
     if old.data == new.data:
         return Verdict((), 0, 0, 0, {}, {})
     progress("analyse", 0, 1)
-    program = analyse(old, target, assume)
+    program = analyse(old, target, assume, jobs)
     progress("analyse", 1, 1)
     return verify(program, new, progress, jobs=jobs, cpu=cpu)
 

@@ -10,17 +10,22 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from fixtures import inputs
+from rewriter.analysis import liveness
+from rewriter.analysis.program import analyse
+from rewriter.api.choose import target_of
 from rewriter.cli import main
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadInput, OutOfResources
 from rewriter.core.run.apart import apart
-from rewriter.core.run.workers import WorkerLost, each
+from rewriter.core.run.workers import WorkerLost, each, each_apart
 from rewriter.core.terms.term import Terms
+from rewriter.elf.image import load
 from rewriter.road.outcome import Done
 from rewriter.verify.terms.exchange import Exchange
 from rewriter.verify.terms.prover import Prover
@@ -80,6 +85,20 @@ def test_an_exception_arrives(jobs: int) -> None:
 
     with pytest.raises(BadInput, match=r"item 77 \(leave it out\)"):
         list(each(task, range(100), jobs, Heard()))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_few_items_come_in_order_from_a_process_each(jobs: int) -> None:
+    found = list(each_apart(lambda n: (n, os.getpid()), range(3), jobs))
+    assert [n for n, _ in found] == [0, 1, 2]
+    assert len({process for _, process in found} - {os.getpid()}) == (0 if jobs == 1 else 2)
+
+
+def test_a_process_that_shares_work_starts_no_other() -> None:
+    def task(n: int) -> set[int]:
+        return {os.getpid(), *each_apart(lambda _: os.getpid(), range(3), 2)}
+
+    assert all(len(found) == 1 for found in each(task, range(20), 2, Heard()))
 
 
 def test_a_killed_process_is_one_line() -> None:
@@ -181,6 +200,25 @@ def test_any_number_of_processes_gives_the_same(tmp_path: Path) -> None:
         made.add(out.read_bytes())
         said.add(_run("verify", original, out, "-j", jobs))
     assert (len(said), len(made)) == (2, 1)
+
+
+def test_a_text_is_read_the_same_by_any_number_of_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is live in each column of registers, and what is near a load-locked."""
+    monkeypatch.setattr(liveness, "_MANY", 1)
+    image = load(inputs.require("ppc-libc"))
+    target = target_of(image).sequential
+    assert target is not None
+    one, two = (analyse(image, target, jobs=jobs) for jobs in (1, 2))
+    for masks, others in (
+        (one.live.live_in, two.live.live_in),
+        (one.live.live_out, two.live.live_out),
+    ):
+        assert np.array_equal(masks.distinct, others.distinct)
+        assert np.array_equal(masks.which, others.which)
+    assert one.near_locks.any()
+    assert np.array_equal(one.near_locks, two.near_locks)
 
 
 def _run(*arguments: object) -> str:

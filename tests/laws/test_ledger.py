@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rewriter.core.run.ledger import Ledger, Task, charged, keeping, spending
+from rewriter.core.run.ledger import Ledger, Task, beside, charged, keeping, spending
 from rewriter.core.run.workers import Apart, each
 
 
@@ -37,6 +38,13 @@ def test_what_copies_spend_comes_back(jobs: int) -> None:
     assert ledger.seconds["part"] >= 0.1
     assert [task.step for task in ledger.tasks] == ["whole"] * 20
     assert ledger.shareable >= 0.1
+
+
+def test_what_other_threads_spend_may_be_shared() -> None:
+    with keeping() as ledger, spending("whole"), ThreadPoolExecutor(2) as threads:
+        list(threads.map(beside(_work), [0.01] * 4))
+    assert [task.step for task in ledger.tasks] == ["whole"] * 4
+    assert 0 < ledger.shareable <= ledger.seconds["whole"]
 
 
 def test_largest_items_are_begun_first() -> None:

@@ -49,7 +49,7 @@ class Interned:
         """The masks at some positions, or a column of them."""
         if isinstance(at, tuple):
             return np.asarray(self.distinct[self.which[at[0]], at[1]])
-        return np.asarray(self.distinct[self.which[at]])
+        return self.distinct.take(self.which[at], axis=0)
 
     def numbers(self, at: Places) -> list[int]:
         """The masks at some positions, each as one number."""

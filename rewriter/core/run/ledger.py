@@ -11,14 +11,16 @@ import heapq
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 _Item = TypeVar("_Item")
+_Found = TypeVar("_Found")
+_Given = ParamSpec("_Given")
 
 START = "start"
 """The step of what the process took before anything was kept."""
@@ -52,6 +54,11 @@ class Ledger:
     _processor: float = field(default_factory=time.process_time)
     _clock: float = field(default_factory=time.perf_counter)
 
+    @property
+    def step(self) -> str:
+        """The step in hand."""
+        return self._open[-1] if self._open else ""
+
     def enter(self, step: str) -> None:
         """From here on time is this step's."""
         self._charge()
@@ -66,8 +73,7 @@ class Ledger:
         """An item of the step in hand that may be shared; times are where they stand."""
         self._charge()
         self._tasked = True
-        step = self._open[-1] if self._open else ""
-        return Task(step, self._clock, self._clock, self._processor)
+        return Task(self.step, self._clock, self._clock, self._processor)
 
     def end(self, task: Task) -> None:
         """The item is done."""
@@ -76,6 +82,19 @@ class Ledger:
         self.serial.append((task.step, task.begun, self._clock))
         seconds = self._processor - task.seconds
         self.tasks.append(replace(task, ended=self._clock, seconds=seconds))
+
+    def beside(self, work: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+        """Work for other threads of the process, each time an item of the step in hand."""
+        step = self.step
+
+        def timed(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+            begun, before = time.perf_counter(), time.thread_time()
+            found = work(*given, **named)
+            spent = time.thread_time() - before
+            self.tasks.append(Task(step, begun, time.perf_counter(), spent))
+            return found
+
+        return timed
 
     def restart(self) -> None:
         """In a copy of the process: what was kept so far is the other one's."""
@@ -234,6 +253,12 @@ def task() -> Iterator[None]:
         yield
     finally:
         ledger.end(begun)
+
+
+def beside(work: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """Work for other threads of this process, as items of the step in hand."""
+    ledger = _ledger.get()
+    return work if ledger is None else ledger.beside(work)
 
 
 def counted(what: str, number: int = 1) -> None:

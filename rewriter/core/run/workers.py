@@ -107,13 +107,39 @@ def each(
     largest `size`, so that none is left with a large item at the end.  An exception of a task is
     raised here, as WorkerFailed if it cannot be sent; WorkerLost if a process is killed.
     """
+    with _kept():
+        if jobs == 1:
+            yield from _here(task, items)
+            return
+        known = tuple(items)
+        if len(known) <= _SHARE:  # another process would leave this one with nothing to do
+            yield from _here(task, known)
+            return
+        yield from _in_order(task, known, list(_cut(list(map(size, known)))), jobs, learning)
+
+
+def each_apart(
+    task: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int
+) -> Iterator[_Result]:
+    """What `task` gives for each of a few items that are worth a process each, in their order.
+
+    A process that shares work itself does all here: others are busy already.
+    """
+    with _kept():
+        if jobs == 1 or multiprocessing.current_process().daemon:
+            yield from _here(task, items)
+            return
+        yield from _in_order(task, items, [[at] for at in range(len(items))], jobs, Apart())
+
+
+@contextlib.contextmanager
+def _kept() -> Iterator[None]:
+    """As long as this lasts, what there is now stays as it is for copies of the process."""
     with seldom_collected():
         give_back()  # small objects do not fill the holes of large arrays, nor do copies have them
-        # What there is now stays: a collection would look at all of it, and in a copy double it.
+        # A collection would look at all that there is, and in a copy double it.
         gc.freeze()
-        yield from (
-            _here(task, items) if jobs == 1 else _in_order(task, tuple(items), jobs, learning, size)
-        )
+        yield
 
 
 def _here(task: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
@@ -126,14 +152,11 @@ def _here(task: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[
 def _in_order(
     task: Callable[[_Item], _Result],
     known: Sequence[_Item],
+    places: Sequence[Sequence[int]],
     jobs: int,
     learning: Learning[Any],
-    size: Callable[[_Item], int],
 ) -> Iterator[_Result]:
-    if len(known) <= _SHARE:  # another process would leave this one with nothing to do
-        yield from _here(task, known)
-        return
-    places = list(_cut([size(item) for item in known]))
+    """What a task gives for some items, in their order; shares are by their `places` there."""
     shares = [[known[place] for place in share] for share in places]
     ready: dict[int, _Result] = {}
     following = 0

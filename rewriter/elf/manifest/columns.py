@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from rewriter.core.run.ledger import beside
 from rewriter.core.varints import packed, unpacked
 
 PLAIN, DEFLATE, LZMA, LZMA_WORDS = range(4)
@@ -57,10 +58,10 @@ class Packing:
         """Begins with more columns, by number."""
         kept = {number: column for number, column in columns.items() if column}
         self._columns |= kept
-        submit = self._threads.submit
+        submit, packing = self._threads.submit, beside(_packed)
         # The longest first, or it would end alone.
         for number, column in sorted(kept.items(), key=lambda one: -len(one[1])):
-            self._tried[number] = [(how, submit(_packed, column, how)) for how in _ways(column)]
+            self._tried[number] = [(how, submit(packing, column, how)) for how in _ways(column)]
 
     def block(self) -> bytes:
         """The block, each column in the first of the ways that make it shortest."""
