@@ -142,13 +142,13 @@ def _unreached(
 
 
 def _unnamed(graph: Graph, effects: LinearEffects, references: References) -> frozenset[int]:
-    """The jumps without a table of their own in a function with code that nothing leads to.
+    """The jumps by a pointer from memory in a function with code that nothing leads to.
 
     It may have labels that nothing names: distances from another one, added while it runs.
     """
     found = set[int]()
     for table in references.tables:
-        if not table.address:
+        if not table.address and table.jump not in references.made:
             function = graph.functions[graph.function_of[graph.block_holding(table.jump)]]
             if _idle(graph, effects, function):
                 found.add(table.jump)
@@ -207,10 +207,11 @@ class _Settle:
             shared = self.references.pointers(function)
             reads = self.target.table_reads(jump, insn, self, shared)
             self._reads[jump] = list(dict.fromkeys(reads))
-        tables, leaving = list[JumpTable](), set[int]()
-        crowded = self._crowded()
+        made = {jump: targets for jump in jumps if (targets := self._made(jump))}
+        tables = [self._anywhere(jump, targets) for jump, targets in made.items()]
+        leaving, crowded = set[int](), self._crowded(made)
         unresolved = {*self.references.unresolved, *crowded}
-        for jump in [jump for jump in jumps if jump not in crowded]:
+        for jump in [jump for jump in jumps if jump not in crowded and jump not in made]:
             found = self._switch(jump) if self._reads[jump] else self._pointer(jump)
             if found is None and not self._reads[jump]:
                 found = self._either(jump)
@@ -224,13 +225,17 @@ class _Settle:
             tables=tuple(tables),
             unresolved=frozenset(unresolved),
             leaving=frozenset(leaving),
+            made=frozenset(made),
         )
 
-    def _crowded(self) -> set[int]:
-        """The jumps through pointers of functions in which these have too many ways."""
+    def _crowded(self, made: Collection[int]) -> set[int]:
+        """The jumps through pointers of functions in which these have too many ways.
+
+        Those that code has `made` have few.
+        """
         pointers: dict[Function, set[int]] = {}
         for jump, reads in self._reads.items():
-            if not reads:
+            if not reads and jump not in made:
                 pointers.setdefault(self._owner(jump), set()).add(jump)
         many = (j for f, j in pointers.items() if len(j) * len(self._labels(f)) > _WAYS)
         return set[int]().union(*many)
@@ -339,6 +344,17 @@ class _Settle:
         return JumpTable(jump, 0, self.target.entry_size, 0, tuple(sorted(targets)), exact=False)
 
     # Pointers -----------------------------------------------------------------------------
+
+    def _made(self, jump: int) -> frozenset[int]:
+        """Where a jump goes whose address is a sum that code makes, on all ways: to a function of
+        another unit in tail position, mostly; nowhere where that is not seen."""
+        insn = self._insn(jump)
+        register, _ = self.target.jumps_through(insn)
+        if self._reads[jump] or set(self._origins(register, jump, frozenset())) != {Origin.SUM}:
+            return frozenset()
+        shared = self.references.pointers(self._owner(jump))
+        places = self.target.pointed(jump, insn, self, shared)
+        return places if all(map(self.listing.has, places)) else frozenset()
 
     def _pointer(self, jump: int) -> JumpTable | None:
         """Where a jump through a pointer goes: a table without targets is a call."""

@@ -7,7 +7,7 @@ boundaries keep functions in place.  A pair counts only if the high part reaches
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -32,14 +32,18 @@ def paired(
 
 def made(graph: Graph, pairs: Pairs, references: References) -> References:
     """The references without labels that no pair makes, by a graph in which all of them count."""
-    paths: dict[Function, _Paths] = {}
-    found: set[int] = set()
+    highs: dict[tuple[Function, int, int], list[tuple[int, int]]] = {}
     for function, pair in pairs:
-        if pair.label not in found:
-            if function not in paths:
-                paths[function] = _Paths(graph, function)
-            if paths[function].carry(pair.high, pair.register, pair.low):
-                found.add(pair.label)
+        highs.setdefault((function, pair.high, pair.register), []).append((pair.low, pair.label))
+    paths: _Paths | None = None
+    found: set[int] = set()
+    for (function, high, register), sums in sorted(highs.items()):
+        wanted = [(low, label) for low, label in sums if label not in found]
+        if wanted:
+            if paths is None or paths.function != function:
+                paths = _Paths(graph, function)
+            reached = set(paths.carried(high, register, sorted({low for low, _ in wanted})))
+            found.update(label for low, label in wanted if low in reached)
     unmade = set(_inside(graph.functions, references.labels)) - found
     return replace(references, labels=references.labels - unmade)
 
@@ -57,27 +61,29 @@ class _Paths:
     """The ways through a function."""
 
     def __init__(self, graph: Graph, function: Function) -> None:
-        self.graph, self.blocks = graph, graph.blocks_of(function)
-        self.following = graph.within(self.blocks)
+        self.graph, self.function = graph, function
+        self.following = graph.within(graph.blocks_of(function))
 
-    def carry(self, start: int, register: int, end: int) -> bool:
-        """Whether what position `start` puts in a register may be there at position `end`."""
-        if start == end:  # one instruction makes all of it
-            return True
+    def carried(self, start: int, register: int, ends: Sequence[int]) -> Iterator[int]:
+        """At which of some positions, ascending, there may be what position `start` puts in a
+        register."""
+        if start in ends:  # one instruction makes all of it
+            yield start
         graph, seen = self.graph, set[int]()
         first = int(np.searchsorted(graph.first, start, side="right")) - 1
         queue = [(first, start + 1)]
         while queue:
             block, at = queue.pop()
-            if self._passes(at, int(graph.last[block]), register, end):
+            last = int(graph.last[block])
+            written = self._written(at, last, register)
+            yield from ends[bisect_left(ends, at) : bisect_right(ends, min(written, last - 1))]
+            if written == last:
                 following = [b for b in self.following.get(block, ()) if b not in seen]
                 seen.update(following)
                 queue += [(b, int(graph.first[b])) for b in following]
-            elif at <= end < int(graph.last[block]) and self._passes(at, end, register, -1):
-                return True
-        return False
 
-    def _passes(self, at: int, last: int, register: int, end: int) -> bool:
-        """Whether positions from `at` to `last` leave the register alone and `end` is not there."""
+    def _written(self, at: int, last: int, register: int) -> int:
+        """The first position from `at` on that writes a register, `last` where none before does."""
         defs = self.graph.listing.defs[at:last, register // 64]
-        return not at <= end < last and not np.any(defs >> np.uint64(register % 64) & np.uint64(1))
+        hits = np.flatnonzero(defs >> np.uint64(register % 64) & np.uint64(1))
+        return at + int(hits[0]) if len(hits) else last

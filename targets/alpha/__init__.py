@@ -152,6 +152,7 @@ class Alpha:
     results = staticmethod(abi.results)
     standard_return = staticmethod(abi.standard_return)
     origin = staticmethod(switches.origin)
+    pointed = staticmethod(switches.pointed)
     jumps_through = staticmethod(switches.jumps_through)
     spill = staticmethod(switches.spill)
     widened = staticmethod(switches.widened)

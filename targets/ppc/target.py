@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import Addresses, shifted
-from rewriter.core.code.listing import Listing, decode_at
+from rewriter.core.code.listing import FLOW_CODE, Listing, decode_at
 from rewriter.core.code.program import Function, Origin, TableRead
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.isa.operands import Words
@@ -218,7 +218,7 @@ class Ppc:
             shared = pointers.gots(listing, functions)
         numbers = () if image.is_placed_anywhere else (0,)
         sums = replace(self._sums(listing, functions, shared), nothing=numbers)
-        labels = {pair.label for _, pair in sums.pairs()}
+        labels = {*(pair.label for _, pair in sums.pairs()), *sums.starts()}
         found = References((), frozenset(labels), {}, frozenset(), shared)
 
         def reads(jump: int, insn: Insn, function: Function, by: Definitions) -> list[TableRead]:
@@ -229,7 +229,8 @@ class Ppc:
 
         reader = Reader(reads, entries, self.entry_size)
         tables, outside = jump_tables(listing, functions, slots, reader)
-        return References(tables, found.labels, {}, outside, shared)
+        crowded = (_unfollowed(listing, function) for function in sums.crowded())
+        return References(tables, found.labels, {}, outside.union(*crowded), shared)
 
     def _sums(
         self, listing: Listing, functions: Sequence[Function], shared: Mapping[int, int]
@@ -253,6 +254,17 @@ class Ppc:
     ) -> list[TableRead]:
         """The tables that a computed jump may go by."""
         return switches.table_reads(jump, definitions, self.bits, shared)
+
+    def pointed(
+        self, jump: int, insn: Insn, definitions: Definitions, shared: Sequence[int]
+    ) -> frozenset[int]:
+        """The addresses that a computed jump may go by, in 64-bit code.
+
+        Other code may have any number in the register off which it comes to its tables.
+        """
+        if self.bits != 64:
+            return frozenset()
+        return constants.Constants(self.bits, shared, definitions).of(CTR, jump)
 
     def table_entries(
         self, memory: Memory, listing: Listing, address: int, base: int
@@ -358,3 +370,10 @@ class Ppc:
     def frame_rows(self, code: bytes) -> tuple[FrameRow, ...]:
         """Where and how unwinding a leaf routine changes; raises CannotMove."""
         return placing.frame_rows(self._rows, code)
+
+
+def _unfollowed(listing: Listing, function: Function) -> Sequence[int]:
+    """The computed jumps of a function that is left alone, or where it starts if it has none."""
+    first, last = listing.span(function.start, function.end)
+    jumps = listing.flows[first:last] == FLOW_CODE[Flow.INDIRECT]
+    return listing.addresses[first:last][jumps].tolist() or [function.start]

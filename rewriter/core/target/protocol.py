@@ -156,7 +156,8 @@ class References:
 
     `labels` are addresses that instructions make; `callees` maps the address of a computed call
     to its function; `unresolved` are the addresses of computed jumps that are not understood,
-    `leaving` of those that may leave the function as well as go to what its tables say;
+    `leaving` of those that may leave the function as well as go to what its tables say, `made` of
+    those of which all targets are addresses that code makes;
     `shared` is, by a function's start, what its register for shared data (gp) holds, `constants`
     by the start of a function with computed jumps the addresses that it may make, and `words` what
     words of data hold that nothing writes once the file is loaded, where it is an address in it.
@@ -168,6 +169,7 @@ class References:
     unresolved: frozenset[int]
     shared: Mapping[int, int]
     leaving: frozenset[int] = frozenset()
+    made: frozenset[int] = frozenset()
     constants: Mapping[int, frozenset[int]] = field(default_factory=dict)
     words: Mapping[int, int] = field(default_factory=dict)
 
@@ -571,6 +573,15 @@ class Sequential(Target, Protocol):
         self, jump: int, insn: Insn, definitions: Definitions, shared: Sequence[int]
     ) -> list[TableRead]:
         """The tables that a computed jump at an address may go by; none if it is no switch.
+
+        `shared` is what the register for shared data may hold.
+        """
+        ...
+
+    def pointed(
+        self, jump: int, insn: Insn, definitions: Definitions, shared: Sequence[int]
+    ) -> frozenset[int]:
+        """The addresses of this file that a computed jump may go by; none if there may be others.
 
         `shared` is what the register for shared data may hold.
         """

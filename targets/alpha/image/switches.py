@@ -77,6 +77,13 @@ def table_reads(
     return found
 
 
+def pointed(
+    jump: int, insn: Insn, definitions: Definitions, shared: Sequence[int]
+) -> frozenset[int]:
+    """The addresses that a computed jump may go by; none if there may be others."""
+    return frozenset(_constants(insn.operand("rb"), jump, definitions, shared))
+
+
 def _added(
     at: int, add: Insn, definitions: Definitions, shared: Sequence[int]
 ) -> Iterator[TableRead]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +139,11 @@ def gots(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:
 # Addresses that two instructions add up to --------------------------------------------------
 
 
+_TOO_MANY = 1 << 24
+"""Sums of one function.  The largest of real programs have some hundred thousand; the code of a
+Haskell program, which nothing describes and which is taken for one function, has billions."""
+
+
 @dataclass(frozen=True)
 class _Half:
     """Positions of instructions in functions with the register that joins them, and numbers."""
@@ -151,6 +157,18 @@ class _Half:
     def key(self) -> Numbers:
         """Equal for halves of one function that a register joins."""
         return self.owner << 8 | self.register
+
+    def of(self, owners: NDArray[np.bool_]) -> _Half:
+        """Those of some functions."""
+        chosen = owners[self.owner]
+        return _Half(self.at[chosen], self.owner[chosen], self.register[chosen], self.value[chosen])
+
+
+def _met(highs: _Half, lows: Numbers) -> tuple[Numbers, Numbers]:
+    """For each high part where the low parts begin that a register joins to it, and how many there
+    are; of these the keys are given, ascending."""
+    first = lows.searchsorted(highs.key)
+    return first, lows.searchsorted(highs.key, "right") - first
 
 
 @dataclass(frozen=True)
@@ -168,12 +186,11 @@ class Sums:
     nothing: Sequence[int] = (0,)
 
     def pairs(self) -> Iterator[tuple[Function, Pair]]:
-        """With the function that makes it."""
-        highs, lows = self._highs(), self._lows()
+        """With the function that makes it; none of those that have too many."""
+        highs, lows = self._halves
         order = np.argsort(lows.key, kind="stable")
-        ordered = lows.key[order]
-        first, last = ordered.searchsorted(highs.key), ordered.searchsorted(highs.key, "right")
-        counts = last - first
+        first, counts = _met(highs, lows.key[order])
+        counts[self._crowded[highs.owner]] = 0
         ups = np.repeat(np.arange(len(counts)), counts)
         steps = np.arange(len(ups)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
         downs = order[steps]
@@ -186,6 +203,30 @@ class Sums:
         for at, owner, register, label in self._placed("paddi"):
             if self.listing.has(label):
                 yield self.functions[owner], Pair(label, register, at, at)
+
+    def crowded(self) -> Sequence[Function]:
+        """Functions that have too many: text that nothing describes, and no function."""
+        return [self.functions[owner] for owner in np.flatnonzero(self._crowded).tolist()]
+
+    def starts(self) -> Iterator[int]:
+        """Where functions start that those may make the address of."""
+        starts = addresses(function.start for function in self.functions)
+        highs, lows = (half.of(self._crowded) for half in self._halves)
+        for register in np.unique(highs.register).tolist():
+            low = np.unique(lows.value[lows.register == register])
+            for high in np.unique(highs.value[highs.register == register]):
+                yield from starts[np.isin(starts - high, low)].tolist()
+
+    @cached_property
+    def _crowded(self) -> NDArray[np.bool_]:
+        """By function, whether it has too many."""
+        highs, lows = self._halves
+        _, counts = _met(highs, np.sort(lows.key))
+        return np.bincount(highs.owner, counts, len(self.functions)) > _TOO_MANY
+
+    @cached_property
+    def _halves(self) -> tuple[_Half, _Half]:
+        return self._highs(), self._lows()
 
     def _highs(self) -> _Half:
         """`addis` off r2, off nothing, or off where code stands; and where code stands itself.

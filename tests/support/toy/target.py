@@ -240,6 +240,12 @@ class Toy:
         """None."""
         return []
 
+    def pointed(
+        self, jump: int, insn: Insn, definitions: Any, shared: Sequence[int]
+    ) -> frozenset[int]:
+        """None."""
+        return frozenset()
+
     def table_entries(
         self, memory: Memory, listing: Listing, address: int, base: int
     ) -> tuple[int, ...]:
