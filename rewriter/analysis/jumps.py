@@ -30,6 +30,7 @@ from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function, JumpTable, Origin, TableRead
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import Masks
 from rewriter.core.target.protocol import Memory, References, Sequential
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.rows import rows
@@ -51,19 +52,23 @@ def followed(
     named: Collection[int],
     alone: Collection[int],
     frames: Mapping[int, Fde],
-) -> tuple[References, Graph]:
-    """The references with every computed jump settled, and the graph by them.
+) -> tuple[References, Graph, frozenset[tuple[int, int]]]:
+    """The references with every computed jump settled, and the graph by them; and the calls, with
+    the registers that they were taken to keep for that.
 
     `pairs` are what may make its labels, of which those go that no path makes; `named` are
     addresses in text that data holds, `alone` those of them that nothing else names, `frames`
     unwind entries by their start.
     """
     assumed, names = references, (frozenset(named), frozenset(alone))
-    effects = LinearEffects(target)
+    effects, relied = LinearEffects(target), set[tuple[int, int]]()
 
     def settled(graph: Graph) -> References:
         known = made(graph, pairs, references)
-        return _Settle(graph, memory, target, known, *names, frames, effects).run()
+        settle = _Settle(graph, memory, target, known, *names, frames, effects)
+        found = settle.run()
+        relied.update(settle.reaching.relied)
+        return found
 
     for _ in range(_ROUNDS):
         functions, found = _round(graph_of, settled, assumed)
@@ -75,10 +80,13 @@ def followed(
     else:
         assumed = replace(assumed, labels=references.labels)
         _, found = _round(graph_of, settled, assumed)
-        found = _without(found, {table.jump for table in _more(assumed.tables, found.tables)})
+        found = without(found, {table.jump for table in _more(assumed.tables, found.tables)})
     graph = graph_of(found)
     open_ended = _unreached(graph, memory, target, found) | _unnamed(graph, effects, found)
-    return (found, graph) if not open_ended else (_without(found, open_ended), graph_of(found))
+    if open_ended:
+        found = without(found, open_ended)
+        graph = graph_of(found)
+    return found, graph, frozenset(relied)
 
 
 def _round(
@@ -114,7 +122,23 @@ def _more(known: Sequence[JumpTable], found: Sequence[JumpTable]) -> list[JumpTa
     return [t for t in found if any((t.jump, target) not in places for target in t.targets)]
 
 
-def _without(references: References, jumps: Collection[int]) -> References:
+def misled(
+    graph: Graph, references: References, relied: Collection[tuple[int, int]], spoiled: Masks
+) -> frozenset[int]:
+    """The jumps of functions in which a register was followed back over a call that does not keep
+    it: `relied` are such calls and registers, `spoiled` is by block what a call may change."""
+    calls = {at: graph.block_holding(at) for at, _ in relied}
+    lost = {calls[at] for at, register in relied if int(spoiled[calls[at]]) >> register & 1}
+    owners = {int(graph.function_of[block]) for block in lost}
+    tables = references.tables if owners else ()
+    return frozenset(
+        table.jump
+        for table in tables
+        if int(graph.function_of[graph.block_holding(table.jump)]) in owners
+    )
+
+
+def without(references: References, jumps: Collection[int]) -> References:
     """The references without the tables of jumps that are not understood after all."""
     tables = tuple(table for table in references.tables if table.jump not in jumps)
     return replace(

@@ -10,9 +10,10 @@ branch, a call, or what some path needs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.interned import AT_ONCE, Interned, interned
 from rewriter.core.isa.registers import Masks, of_row
 from rewriter.core.run.workers import each_apart
+
+_Found = TypeVar("_Found")
 
 _MANY = 1 << 17
 """Nodes of a graph that is worth more than one process."""
@@ -46,8 +49,8 @@ class Liveness:
         return of_row(self.live_out[block])
 
 
-def solve(graph: Graph, jobs: int = 1) -> Liveness:
-    """The least fixed point, in two steps so that callers do not mix; by `jobs` processes.
+def solve(graph: Graph) -> Liveness:
+    """The least fixed point, in two steps so that callers do not mix.
 
     First what a callee itself may read, with nothing read after its return; then what is read
     after each point, where a call counts for what its callee may read.
@@ -59,29 +62,21 @@ def solve(graph: Graph, jobs: int = 1) -> Liveness:
     across a call (gcc -fipa-ra) does so only if nothing in the callee writes it, and a rewrite
     writes no register that the code it replaces did not write.
     """
+    return solve_beside(graph, int, 1)[0]
+
+
+def solve_beside(graph: Graph, other: Callable[[], _Found], jobs: int) -> tuple[Liveness, _Found]:
+    """The same, and what other work on the graph gives, which `jobs` processes share."""
     alike = _Alike.of(graph)
-    found = _solved(alike.graph(graph), jobs if graph.nodes >= _MANY else 1)
-    return Liveness(alike.all(found.live_in), alike.all(found.live_out))
+    columns = _Columns.of(alike.graph(graph))
+    tasks = [*columns.tasks(), other]
+    *found, more = each_apart(_done, tasks, jobs if graph.nodes >= _MANY else 1)
+    live = columns.joined(found)
+    return Liveness(alike.all(live.live_in), alike.all(live.live_out)), more
 
 
-def _solved(graph: Graph, jobs: int) -> Liveness:
-    """The same, of every register alone."""
-    shape = graph.nodes, graph.listing.uses.columns
-    live_in, live_out = np.empty(shape, dtype=np.uint64), np.empty(shape, dtype=np.uint64)
-    kinds = graph.kind
-    ways = _Ways(
-        calls=kinds == CALL,
-        crossing=np.isin(kinds, (CALL, RETURN)),
-        falling=_falling(graph),
-        through=_Incoming.of(graph, kinds != RETURN),
-        within=_Incoming.of(graph, kinds != CALL),
-    )
-    # Registers know nothing of each other: each column is found for itself, in little memory.
-    columns = each_apart(partial(_column, graph, ways), range(shape[1]), jobs)
-    for n, found in enumerate(columns):
-        live_in[:, n], live_out[:, n] = found
-    del ways
-    return Liveness(interned(live_in), interned(live_out))
+def _done(task: Callable[[], Any]) -> Any:
+    return task()
 
 
 @dataclass(frozen=True)
@@ -146,13 +141,44 @@ class _Ways:
     calls: NDArray[np.bool_]
     crossing: NDArray[np.bool_]
     falling: tuple[Edges, Edges]
-    through: _Incoming
-    within: _Incoming
+    through: Incoming
+    within: Incoming
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Registers know nothing of each other: each column is found for itself, in little memory."""
+
+    graph: Graph
+    ways: _Ways
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Columns:
+        """Those of a graph."""
+        kinds = graph.kind
+        ways = _Ways(
+            calls=kinds == CALL,
+            crossing=np.isin(kinds, (CALL, RETURN)),
+            falling=_falling(graph),
+            through=Incoming.of(graph, kinds != RETURN),
+            within=Incoming.of(graph, kinds != CALL),
+        )
+        return cls(graph, ways)
+
+    def tasks(self) -> Iterator[Callable[[], tuple[Masks, Masks]]]:
+        """What finds each."""
+        for n in range(self.graph.listing.uses.columns):
+            yield partial(_column, self.graph, self.ways, n)
+
+    def joined(self, found: Sequence[tuple[Masks, Masks]]) -> Liveness:
+        """What they found."""
+        live_in, live_out = (np.stack(masks, axis=1) for masks in zip(*found, strict=True))
+        return Liveness(interned(live_in), interned(live_out))
 
 
 def _column(graph: Graph, ways: _Ways, n: int) -> tuple[Masks, Masks]:
     """A column of what is live into and out of each node."""
-    read, written = summary(graph, n)
+    read, written = summary(graph, graph.listing.uses, graph.listing.defs, n)
     passed = graph.passed[:, n].copy()
     crossing, calls = ways.crossing, ways.calls
     passed[crossing] |= _plainly_read(ways.falling, read, written)[graph.target[crossing]]
@@ -197,7 +223,7 @@ def _stopped_by_writes(graph: Graph, passed: Masks, n: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Incoming:
+class Incoming:
     """Some edges in the `order` of their targets; those into a node are from its `starts` to the
     next.  Those that are `early` leave before their source ends.
     """
@@ -208,7 +234,7 @@ class _Incoming:
     early: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, graph: Graph, chosen: NDArray[np.bool_]) -> _Incoming:
+    def of(cls, graph: Graph, chosen: NDArray[np.bool_]) -> Incoming:
         """Those of a graph that are chosen."""
         order = graph.by_target
         order = order[chosen[order]]
@@ -249,9 +275,9 @@ class _Incoming:
         return np.repeat(starts - behind + counts, counts) + np.arange(behind[-1]), counts
 
 
-def summary(graph: Graph, n: int) -> tuple[Masks, Masks]:
-    """A column of what nodes read before any write in them, and of what they write."""
-    uses, defs = graph.listing.uses, graph.listing.defs
+def summary(graph: Graph, uses: Interned, defs: Interned, n: int) -> tuple[Masks, Masks]:
+    """A column of what nodes read before any write in them, and of what they write; both are given
+    by instruction."""
     length = graph.last - graph.first
     longest_first = np.argsort(-length, kind="stable")
     first = graph.first[longest_first]

@@ -17,6 +17,7 @@ from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import Islands, islands, locked_addresses, near_locks
+from rewriter.analysis.values.keeping import spoiled
 from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
 from rewriter.analysis.values.pointers import Again, Text, made_again
@@ -31,6 +32,7 @@ from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped, switched
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn, Op, To, leading
+from rewriter.core.isa.registers import Masks
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.target.protocol import KnownMemory, References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
@@ -61,6 +63,7 @@ _COMPUTED = FLOW_CODE[Flow.INDIRECT_CALL]
 class Program:
     """A file's text: listing, functions, graph, liveness, and what is not understood.
 
+    `spoiled` are by block general registers that its call may change against the standard.
     `fixups` are by the address of the access that may fault; `resumes` has them and what may throw
     to a landing pad; `held` is what other tables, of the system and of debuggers, say of code.
     `assume` names what proofs may rest on.  `jobs` processes may share what is found of all of it.
@@ -74,6 +77,7 @@ class Program:
     references: References
     graph: flow.Graph
     live: liveness.Liveness
+    spoiled: Masks
     fixups: dict[int, Fixup] = field(default_factory=dict)
     assume: frozenset[str] = EVERY
     exceptions: ExceptionRanges = field(default_factory=lambda: ExceptionRanges((), ()))
@@ -133,10 +137,10 @@ class Program:
 
     def _found(self, function: Function) -> dict[int, Facts]:
         """What registers are at each block, as far as is known, and the ranges they are in."""
-        found = relations(self.graph, function, self._effects)
+        found = relations(self.graph, function, self._effects, self.spoiled)
         comparing = self.target.comparing
         if comparing is not None:
-            within = ranges(self.graph, function, self._effects, comparing)
+            within = ranges(self.graph, function, self._effects, comparing, self.spoiled)
             for block, some in within.items():
                 facts = found.setdefault(block, {})
                 for register, one in some.items():
@@ -416,7 +420,10 @@ class Program:
         if function.start not in self._memory:
             self._memory.clear()  # who asks again asks at once
             known = self._known_memory(function, self.target.known_memory)
-            self._memory[function.start] = known, known_memory(self.graph, function, known)
+            self._memory[function.start] = (
+                known,
+                known_memory(self.graph, function, known, self.spoiled),
+            )
         return self._memory[function.start]
 
     @cached_property
@@ -611,16 +618,17 @@ def analyse(
         target.references(image, listing, functions, words), words=fixed_words(image, words)
     )
     watched = seen(listing, (*held, *named_by_words), target.everything)
-    references, graph = jumps.followed(
-        partial(
-            _graph,
-            watched,
-            target,
-            functions,
-            (entries | held_by_words, pads),
-            ([*throwing, *fixups], calls),
-            assume,
-        ),
+    graph_of = partial(
+        _graph,
+        watched,
+        target,
+        functions,
+        (entries | held_by_words, pads),
+        ([*throwing, *fixups], calls),
+        assume,
+    )
+    references, graph, relied = jumps.followed(
+        graph_of,
         labels.paired(watched, functions, target, known),
         image,
         target,
@@ -629,6 +637,11 @@ def analyse(
         named - entries if TABLES in assume else (),
         by_start,
     )
+    live, changed = _registers(graph, target, jobs)
+    if misled := jumps.misled(graph, references, relied, changed):
+        references = jumps.without(references, misled)
+        graph = graph_of(references)
+        live, changed = _registers(graph, target, jobs)
     held = (*held, *but_for_switches(named_by_words, references.tables))
     if TABLES not in assume:
         open_ended = {table.jump for table in references.tables if not table.exact}
@@ -643,7 +656,8 @@ def analyse(
         frames=by_start,
         references=references,
         graph=graph,
-        live=liveness.solve(graph, jobs),
+        live=live,
+        spoiled=changed,
         fixups={fixup.access: fixup for fixup in fixups},
         exceptions=exceptions,
         resumes={fixup.access: fixup for fixup in (*throwing, *fixups)},
@@ -651,6 +665,12 @@ def analyse(
         jobs=jobs,
         _starts=[f.start for f in functions],
     )
+
+
+def _registers(graph: flow.Graph, target: Sequential, jobs: int) -> tuple[liveness.Liveness, Masks]:
+    """Which registers are live, and by block which its call may change against the standard."""
+    changed = partial(spoiled, graph, target.saved, target.stack)
+    return liveness.solve_beside(graph, changed, jobs)
 
 
 def _in_text(listing: Listing, places: Iterable[int]) -> set[int]:

@@ -17,7 +17,7 @@ from rewriter.analysis.flow import Graph
 from rewriter.core.code.dataflow import Fact, machine, registers_of
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import COMING_BACK, Insn
-from rewriter.core.isa.registers import Reg
+from rewriter.core.isa.registers import Masks, Reg
 from rewriter.core.target.protocol import Sequential, whole
 
 
@@ -56,8 +56,13 @@ class Effect(NamedTuple):
     remembers: bool
 
 
-def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[int, Facts]:
-    """The facts at the start of each of the function's blocks, by address."""
+def relations(
+    graph: Graph, function: Function, effects: LinearEffects, spoiled: Masks
+) -> dict[int, Facts]:
+    """The facts at the start of each of the function's blocks, by address.
+
+    `spoiled` are by block the registers that a call at its end does not keep after all.
+    """
     blocks = graph.blocks_of(function)
     edges = graph.within(blocks)
     # Nops behind a jump never run; where a fault's handler goes on, nothing is known.
@@ -68,6 +73,8 @@ def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[
     while waiting:
         block = heappop(waiting)
         after = code.through(block, states[block])
+        if lost := int(spoiled[block]):
+            after = _together({r: value for r, value in after.items() if not lost >> r & 1})
         for following in edges.get(block, ()):
             known = states.get(following)
             if known is not None and not facts[following]:

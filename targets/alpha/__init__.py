@@ -110,6 +110,7 @@ class Alpha:
     comparing = None
     resolving = None
     stack = SP
+    saved = abi.KEPT & ~(1 << SP)
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()
     page = placing.PAGE

@@ -43,8 +43,11 @@ _STATIC_CHAIN, _ENTRY = Reg(11), Reg(12)
 FRAME_BASES = register_mask((SP, 31))
 """The stack pointer, and what gcc uses as frame pointer."""
 
-_SYSTEM_KEPT = range(14, 32)
-"""What a system call leaves alone beside the stack pointer and the thread's registers."""
+_SAVED = range(14, 32)
+"""What a callee saves, and a system call leaves alone, of the general registers beside the stack
+pointer and those of the system."""
+
+SAVED = register_mask(_SAVED)
 
 _DOUBLE, _QUAD = 64, 128  # bits of a floating-point register and of a vector register
 
@@ -146,7 +149,7 @@ class Standard:
     def kept_over(self, insn: Insn) -> int:
         """Registers whose value outlives a call or a trap."""
         if insn.op.flow is Flow.TRAP:
-            return register_mask((SP, TOC, THREAD, *_SYSTEM_KEPT))
+            return register_mask((SP, TOC, THREAD, *_SAVED))
         return self.kept
 
     def standard_return(self, insn: Insn) -> bool:

@@ -51,7 +51,7 @@ from rewriter.core.target.protocol import (
 from targets.assembly import ROUTINE_ALIGNMENT
 from targets.machines import is_ppc
 from targets.ppc import idioms, routines
-from targets.ppc.abi import FRAME_BASES, STANDARDS
+from targets.ppc.abi import FRAME_BASES, SAVED, STANDARDS
 from targets.ppc.bit_counts import BitCounts
 from targets.ppc.boots import BOOTS
 from targets.ppc.combining import Combinations, Prefixes
@@ -107,6 +107,7 @@ class Ppc:
     known_memory: KnownMemory | None = None
     whole_lines: WholeLines | None = None
     stack: int = SP
+    saved: int = SAVED
     signatures = Path(__file__).with_name("signatures.json")
     page = placing.PAGE
     alignment = ROUTINE_ALIGNMENT

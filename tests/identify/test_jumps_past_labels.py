@@ -126,6 +126,24 @@ def test_where_others_come_from_it_is_not(parts: dict[str, str], tmp_path: Path)
     assert not jump(tmp_path, **parts)[1]
 
 
+@pytest.mark.parametrize(
+    ("other", "understood"),
+    [
+        ("blr", True),
+        ("std 31, -8(1)\nli 31, 0\nld 31, -8(1)\nblr", True),
+        ("li 29, 0\nblr", True),
+        ("li 31, 0\nblr", False),
+        ("cmpdi 3, 0\nbeqlr\nli 30, 0\nblr", False),
+        ("b 1f\n1: li 31, 0\nblr", False),
+    ],
+)
+def test_what_it_goes_by_outlives_calls_that_keep_it(
+    other: str, understood: bool, tmp_path: Path
+) -> None:
+    """The calling standard has callees keep it; code that only its neighbours call need not."""
+    assert jump(tmp_path, label="bl other", other=other)[1] is understood
+
+
 ENDLESS = ("1: b 1b", "trap\n1: nop\nb 1b", "mflr 0\n1: bl run\nb 1b")
 COMING_BACK = (
     "1: beqlr\nb 1b",

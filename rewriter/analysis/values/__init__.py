@@ -1,5 +1,6 @@
 """What registers hold, as far as the text shows it.
 
+keeping   Which registers calls change, though the calling standard has callees keep them
 memory    Registers that hold addresses of memory, where no device is
 ranges    Ranges that registers are in at every block of a function, by the branches before it
 pointers  Calls behind which the register for shared data holds already what is put there again

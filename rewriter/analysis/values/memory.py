@@ -18,6 +18,7 @@ from rewriter.analysis.flow import Graph
 from rewriter.analysis.values.spills import Spilled, read_back, spilled_behind
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import COMING_BACK, Insn
+from rewriter.core.isa.registers import Masks
 from rewriter.core.target.protocol import KnownMemory, Sequential
 
 
@@ -91,8 +92,13 @@ class Memory:
         return linear is not None and linear[2] == 0 and bool(narrow >> linear[1] & 1)
 
 
-def known_memory(graph: Graph, function: Function, memory: Memory) -> dict[int, Held]:
-    """What is known at the start of each of a function's blocks, by address."""
+def known_memory(
+    graph: Graph, function: Function, memory: Memory, spoiled: Masks
+) -> dict[int, Held]:
+    """What is known at the start of each of a function's blocks, by address.
+
+    `spoiled` are by block the registers that a call at its end does not keep after all.
+    """
     blocks = graph.blocks_of(function)
     edges = graph.within(blocks)
     found = {b: memory.nothing for b in blocks if graph.entered[b] or graph.resumed[b]}
@@ -100,6 +106,8 @@ def known_memory(graph: Graph, function: Function, memory: Memory) -> dict[int, 
     while waiting:
         block = waiting.pop()
         after = _through(graph, block, found[block], memory)
+        if lost := int(spoiled[block]):
+            after = after._replace(memory=after.memory & ~lost, narrow=after.narrow & ~lost)
         for following in edges.get(block, ()):
             if following in fixed:
                 continue

@@ -15,6 +15,7 @@ from rewriter.analysis.flow import Graph
 from rewriter.analysis.relations import Effect, LinearEffects
 from rewriter.core.code.dataflow import Range
 from rewriter.core.code.program import Function
+from rewriter.core.isa.registers import Masks
 from rewriter.core.target.idioms import Compared, Comparing
 
 State: TypeAlias = dict[int, Range | Compared]
@@ -24,9 +25,16 @@ _ORDERS = frozenset({-1, 0, 1})
 
 
 def ranges(
-    graph: Graph, function: Function, effects: LinearEffects, comparing: Comparing
+    graph: Graph,
+    function: Function,
+    effects: LinearEffects,
+    comparing: Comparing,
+    spoiled: Masks,
 ) -> dict[int, dict[int, Range]]:
-    """The ranges at the start of each of the function's blocks, by address."""
+    """The ranges at the start of each of the function's blocks, by address.
+
+    `spoiled` are by block the registers that a call at its end does not keep after all.
+    """
     code = _Code(graph, effects, comparing)
     blocks = graph.blocks_of(function)
     edges = graph.within(blocks)
@@ -35,6 +43,8 @@ def ranges(
     while waiting:
         block = waiting.pop()
         after = code.through(block, states[block])
+        if lost := int(spoiled[block]):
+            after = {r: known for r, known in after.items() if not lost >> _about(r, known) & 1}
         for following in edges.get(block, ()):
             known = states.get(following)
             behind = code.along(block, following, after)
@@ -69,7 +79,7 @@ class _Code:
             copied = state.get(effect.step[1])
         written = {*effect.written}
         for register, known in list(state.items()):
-            about = known.register if isinstance(known, Compared) else register
+            about = _about(register, known)
             kept = effect.kept is None or effect.kept >> register & effect.kept >> about & 1
             if not kept or not written.isdisjoint((register, about)):
                 del state[register]
@@ -97,6 +107,11 @@ class _Code:
         if found is not None and isinstance(known, Range):
             found = _both(known, found)
         return state if found is None else {**state, compared.register: found}
+
+
+def _about(register: int, known: Range | Compared) -> int:
+    """The register of which something is known, where it may be flags that say it of another."""
+    return known.register if isinstance(known, Compared) else register
 
 
 def _joined(a: State, b: State) -> State:

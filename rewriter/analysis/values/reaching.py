@@ -23,7 +23,8 @@ _COMING_BACK = frozenset(FLOW_CODE[flow] for flow in COMING_BACK)
 class Reaching:
     """Walks a graph back, over calls with what callees save.
 
-    `inner` says of a block that others seem to enter that only its own function leads to it.
+    `inner` says of a block that others seem to enter that only its own function leads to it;
+    `relied` has calls, by address, with the registers that they were taken to keep.
     """
 
     def __init__(self, graph: Graph, target: Sequential, inner: Callable[[int], bool]) -> None:
@@ -35,6 +36,7 @@ class Reaching:
         self._bounds: dict[int, Bound | None] = {}
         self.listing = graph.listing
         self.flows = graph.listing.flows
+        self.relied = set[tuple[int, int]]()
 
     def definitions(self, register: int, use: int) -> frozenset[int] | None:
         """The addresses of all instructions that may make what the one at `use` reads.
@@ -153,7 +155,10 @@ class Reaching:
         if int(self.flows[at]) not in _COMING_BACK:
             return True
         insn = self.listing.insn(at)
-        return insn is not None and bool(self.target.kept_over(insn) >> register & 1)
+        if insn is None or not self.target.kept_over(insn) >> register & 1:
+            return False
+        self.relied.add((int(self.listing.addresses[at]), register))
+        return True
 
     def _before(self, block: int) -> list[int]:
         """The blocks that control comes to a block from, but for callees that return to it."""

@@ -358,10 +358,13 @@ class Resolving(Protocol):
 class Sequential(Target, Protocol):
     """An architecture whose instructions stand alone, and take effect one after another.
 
-    `outlived` are features that later CPUs have no more, and no tuned routine needs.
+    `stack` is the stack pointer, `saved` a mask of the general registers that the calling standard
+    has a callee store before it writes them.  `outlived` are features that later CPUs have no more,
+    and no tuned routine needs.
     """
 
     stack: int
+    saved: int
     signatures: Path
     page: int
     alignment: int

@@ -47,7 +47,7 @@ class Keys:
             (graph.first[here] - first, graph.last[here] - first),
             (graph.entered[here], graph.reached[here], graph.landed[here]),
             (graph.continues[here], graph.resumed[here], graph.faulting[first:last]),
-            (graph.outside[here], graph.returned[here]),
+            (graph.outside[here], graph.returned[here], program.spoiled[here]),
             (program.live.live_in[here], program.live.live_out[here]),
             (program.nops[first:last], program.group_ends[first:last]),
         )

@@ -230,8 +230,9 @@ class _Inside:
         ends = np.unique(made)
         behind = np.append(self.place, len(self.blocks))[self.blocks[ends] + 1]
         ends, behind = ends[behind >= 0], behind[behind >= 0]
+        uses, defs = self._graph.listing.uses, self._graph.listing.defs
         for n in range(lost.shape[1]):
-            read, written = summary(self._graph, n)
+            read, written = summary(self._graph, uses, defs, n)
             kept = ~lost[:, n]
             later = np.append(_read_after(back, read, kept & ~written), np.zeros_like(read[:1]))
             before = _set(onward, written, kept) | written

@@ -95,6 +95,7 @@ class Toy:
     spelling = Spelling()
     narrow_memory = Narrow()
     stack = STACK
+    saved = SAVED & ~(1 << STACK)
     tables = SystemTables("big")
     signatures = Path(__file__).with_name("signatures.json")
     trials = None

@@ -1,0 +1,97 @@
+"""What is known of a register before a call holds behind it only where the callee keeps it.
+
+The calling standard has it keep r14 to r31.  Code that is written by hand, and called by its
+neighbours alone, need not, and OCaml's functions do not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
+
+SOURCE = """
+    .text
+    .globl run
+    .type run, @function
+run:
+    .cfi_startproc
+    mflr 0
+    std 0, 16(1)
+    stdu 1, -64(1)
+    .cfi_def_cfa_offset 64
+    std 14, 32(1)
+    std 15, 40(1)
+    mr 15, 3
+    addi 14, 15, 8
+    bl helper
+    {use}
+    add 3, 3, 15
+    add 3, 3, 14
+    ld 14, 32(1)
+    ld 15, 40(1)
+    addi 1, 1, 64
+    .cfi_def_cfa_offset 0
+    ld 0, 16(1)
+    mtlr 0
+    blr
+    .cfi_endproc
+    .size run, .-run
+    .type helper, @function
+helper:
+    .cfi_startproc
+    {helper}
+    .cfi_endproc
+    .size helper, .-helper
+    .type inner, @function
+inner:
+    .cfi_startproc
+    addi 14, 14, 64
+    blr
+    .cfi_endproc
+    .size inner, .-inner
+"""
+
+
+def said(folder: Path, helper: str) -> str:
+    """What the verifier says where r15 and 8 is used for r14 behind the call."""
+    pair = []
+    for name, use in (("old", "ld 3, 0(14)"), ("new", "ld 3, 8(15)")):
+        (folder / name).mkdir()
+        source = SOURCE.format(use=use, helper=helper)
+        pair.append(assembled(source, folder / name, "powerpc64le"))
+    return said_of(pair[0], changed_text(*pair))
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "blr",
+        "addi 16, 16, 1\nblr",
+        "std 14, -8(1)\nli 14, 0\nld 14, -8(1)\nblr",
+        "std 14, -8(1)\nmflr 16\nbl inner\nmtlr 16\nld 14, -8(1)\nblr",
+    ],
+    ids=("nothing", "another", "stored", "stored before a call"),
+)
+def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
+    assert not said(tmp_path, helper)
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "li 14, 0\nblr",
+        "cmpdi 3, 0\nbeqlr\nli 15, 0\nblr",
+        "cmpdi 3, 0\nbeq 1f\nstd 14, -8(1)\n1: li 14, 0\nblr",
+        "std 14, 0(3)\nli 14, 0\nblr",
+        "mflr 16\nbl inner\nmtlr 16\nblr",
+        "b inner",
+        "0: addis 2, 12, .TOC.-0b@ha\naddi 2, 2, .TOC.-0b@l\n"
+        "addis 12, 2, inner@toc@ha\naddi 12, 12, inner@toc@l\nmtctr 12\nbctr",
+    ],
+    ids=("written", "one way", "stored on one", "elsewhere", "by a call", "in tail", "made"),
+)
+def test_a_callee_that_does_not(helper: str, tmp_path: Path) -> None:
+    assert "register r3 differs" in said(tmp_path, helper)
