@@ -133,15 +133,18 @@ ANALYSING = (program, pipeline, check, readers, counted, plain)
 def analysed_once() -> Iterator[None]:
     """A file that a module's tests ask about again and again is analysed for the first of them.
 
-    What is known of a file follows from the file, how its code is read and what may be assumed.
+    What is known of a file follows from the file, how its code is read and what may be assumed; not
+    from how many processes find it.
     """
     known = list[Program]()
 
-    def remembered(image: Image, target: Sequential, assume: frozenset[str] = EVERY) -> Program:
+    def remembered(
+        image: Image, target: Sequential, assume: frozenset[str] = EVERY, jobs: int = 1
+    ) -> Program:
         asked = (image, target, assume)
         found = next((one for one in known if (one.image, one.target, one.assume) == asked), None)
         if found is None:
-            found = analyse(*asked)
+            found = analyse(*asked, jobs)
             known.append(found)
         return found
 
