@@ -24,6 +24,9 @@ from rewriter.core.isa.instruction import STRAIGHT, Flow
 from rewriter.core.isa.interned import Interned
 from rewriter.core.target.protocol import References
 
+_MANY = 1 << 17
+"""Nodes of a graph that is worth more than one process."""
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -131,6 +134,11 @@ class Graph:
         chosen = np.flatnonzero(np.isin(self.kind, INSIDE))
         chosen = chosen[np.argsort(self.source[chosen], kind="stable")]
         return self.source[chosen], self.target[chosen]
+
+    def processes(self, jobs: int) -> int:
+        """How many of some processes share work on all of it: on a small one it takes less than
+        they take to begin."""
+        return jobs if self.nodes >= _MANY else 1
 
 
 def between(ascending: Edges, nodes: range) -> tuple[int, int]:

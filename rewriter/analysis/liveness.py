@@ -29,9 +29,6 @@ from rewriter.core.run.workers import each_apart
 
 _Found = TypeVar("_Found")
 
-_MANY = 1 << 17
-"""Nodes of a graph that is worth more than one process."""
-
 
 @dataclass(frozen=True)
 class Liveness:
@@ -70,7 +67,7 @@ def solve_beside(graph: Graph, other: Callable[[], _Found], jobs: int) -> tuple[
     alike = _Alike.of(graph)
     columns = _Columns.of(alike.graph(graph))
     tasks = [*columns.tasks(), other]
-    *found, more = each_apart(_done, tasks, jobs if graph.nodes >= _MANY else 1)
+    *found, more = each_apart(_done, tasks, graph.processes(jobs))
     live = columns.joined(found)
     return Liveness(alike.all(live.live_in), alike.all(live.live_out)), more
 

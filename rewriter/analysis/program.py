@@ -580,11 +580,9 @@ def listed(image: Image, target: Sequential, like: Listing | None = None) -> Lis
 def analyse(
     image: Image, target: Sequential, assume: frozenset[str] = EVERY, jobs: int = 1
 ) -> Program:
-    """Reads a whole file's text; `assume` names what may be relied on beyond it.
+    """Reads a whole file's text, in up to `jobs` processes; BadInput where it has none.
 
-    Up to `jobs` processes share the work.
-
-    BadInput where it has none.
+    `assume` names what may be relied on beyond it.
     """
     listing = listed(image, target)
     if not len(listing):

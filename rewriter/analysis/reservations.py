@@ -48,7 +48,7 @@ def near_locks(
     goes through an event that is a fence: what is before it is done before what is behind.
     """
     stops = np.unique([at for name in fences for at in _positions(graph, name)]).astype(np.int64)
-    found = each_apart(partial(_near, graph, reach, stops), (True, False), jobs)
+    found = each_apart(partial(_near, graph, reach, stops), (True, False), graph.processes(jobs))
     return np.logical_or(*found)
 
 

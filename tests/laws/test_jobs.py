@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from fixtures import inputs
-from rewriter.analysis import liveness
+from rewriter.analysis import flow
 from rewriter.analysis.program import analyse
 from rewriter.api.choose import target_of
 from rewriter.cli import main
@@ -206,7 +206,7 @@ def test_a_text_is_read_the_same_by_any_number_of_processes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What is live in each column of registers, and what is near a load-locked."""
-    monkeypatch.setattr(liveness, "_MANY", 1)
+    monkeypatch.setattr(flow, "_MANY", 1)
     image = load(inputs.require("ppc-libc"))
     target = target_of(image).sequential
     assert target is not None

@@ -140,8 +140,8 @@ def gots(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:
 
 
 _TOO_MANY = 1 << 24
-"""Sums of one function.  The largest of real programs have some hundred thousand; the code of a
-Haskell program, which nothing describes and which is taken for one function, has billions."""
+"""Sums of one function.  Debian's gnat1 has one with four million; the code of a Haskell program,
+which nothing describes and which is taken for one function, has billions."""
 
 
 @dataclass(frozen=True)
@@ -164,13 +164,6 @@ class _Half:
         return _Half(self.at[chosen], self.owner[chosen], self.register[chosen], self.value[chosen])
 
 
-def _met(highs: _Half, lows: Numbers) -> tuple[Numbers, Numbers]:
-    """For each high part where the low parts begin that a register joins to it, and how many there
-    are; of these the keys are given, ascending."""
-    first = lows.searchsorted(highs.key)
-    return first, lows.searchsorted(highs.key, "right") - first
-
-
 @dataclass(frozen=True)
 class Sums:
     """Every address that a high part and a low part in one function may add up to.
@@ -188,9 +181,8 @@ class Sums:
     def pairs(self) -> Iterator[tuple[Function, Pair]]:
         """With the function that makes it; none of those that have too many."""
         highs, lows = self._halves
-        order = np.argsort(lows.key, kind="stable")
-        first, counts = _met(highs, lows.key[order])
-        counts[self._crowded[highs.owner]] = 0
+        order, first, counts = self._met
+        counts = np.where(self._crowded[highs.owner], 0, counts)
         ups = np.repeat(np.arange(len(counts)), counts)
         steps = np.arange(len(ups)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
         downs = order[steps]
@@ -220,9 +212,18 @@ class Sums:
     @cached_property
     def _crowded(self) -> NDArray[np.bool_]:
         """By function, whether it has too many."""
-        highs, lows = self._halves
-        _, counts = _met(highs, np.sort(lows.key))
+        highs, (_, _, counts) = self._halves[0], self._met
         return np.bincount(highs.owner, counts, len(self.functions)) > _TOO_MANY
+
+    @cached_property
+    def _met(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Low parts in order; for each high part where those begin that a register joins to it, and
+        how many there are."""
+        highs, lows = self._halves
+        order = np.argsort(lows.key, kind="stable")
+        ordered = lows.key[order]
+        first = ordered.searchsorted(highs.key)
+        return order, first, ordered.searchsorted(highs.key, "right") - first
 
     @cached_property
     def _halves(self) -> tuple[_Half, _Half]:
