@@ -667,7 +667,7 @@ def analyse(
 
 def _registers(graph: flow.Graph, target: Sequential, jobs: int) -> tuple[liveness.Liveness, Masks]:
     """Which registers are live, and by block which its call may change against the standard."""
-    changed = partial(spoiled, graph, target.saved, target.stack)
+    changed = partial(spoiled, graph, target)
     return liveness.solve_beside(graph, changed, jobs)
 
 

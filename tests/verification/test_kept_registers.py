@@ -52,6 +52,26 @@ inner:
     blr
     .cfi_endproc
     .size inner, .-inner
+    .type further, @function
+further:
+    .cfi_startproc
+    std 14, -8(1)
+    li 14, 0
+    ld 14, -8(1)
+    b inner
+    .cfi_endproc
+    .size further, .-further
+    .type cold, @function
+cold:
+    .cfi_startproc
+    .cfi_def_cfa_offset 64
+    li 14, 0
+    ld 14, 40(1)
+    addi 1, 1, 64
+    .cfi_def_cfa_offset 0
+    blr
+    .cfi_endproc
+    .size cold, .-cold
 """
 
 
@@ -72,8 +92,9 @@ def said(folder: Path, helper: str) -> str:
         "addi 16, 16, 1\nblr",
         "std 14, -8(1)\nli 14, 0\nld 14, -8(1)\nblr",
         "std 14, -8(1)\nmflr 16\nbl inner\nmtlr 16\nld 14, -8(1)\nblr",
+        "stdu 1, -64(1)\nstd 14, 40(1)\ncmpdi 3, 0\nbeq cold\nld 14, 40(1)\naddi 1, 1, 64\nblr",
     ],
-    ids=("nothing", "another", "stored", "stored before a call"),
+    ids=("nothing", "another", "stored", "stored before a call", "cold part in its frame"),
 )
 def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
     assert not said(tmp_path, helper)
@@ -88,10 +109,22 @@ def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
         "std 14, 0(3)\nli 14, 0\nblr",
         "mflr 16\nbl inner\nmtlr 16\nblr",
         "b inner",
+        "std 14, -8(1)\nli 14, 0\nld 14, -8(1)\nb inner",
+        "stdu 1, -64(1)\nstd 14, 40(1)\nli 14, 0\nld 14, 40(1)\naddi 1, 1, 64\nb further",
         "0: addis 2, 12, .TOC.-0b@ha\naddi 2, 2, .TOC.-0b@l\n"
         "addis 12, 2, inner@toc@ha\naddi 12, 12, inner@toc@l\nmtctr 12\nbctr",
     ],
-    ids=("written", "one way", "stored on one", "elsewhere", "by a call", "in tail", "made"),
+    ids=(
+        "written",
+        "one way",
+        "stored on one",
+        "elsewhere",
+        "by a call",
+        "in tail",
+        "in tail when restored",
+        "in tail of a tail",
+        "made",
+    ),
 )
 def test_a_callee_that_does_not(helper: str, tmp_path: Path) -> None:
     assert "register r3 differs" in said(tmp_path, helper)

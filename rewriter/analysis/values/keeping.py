@@ -7,7 +7,8 @@ OCaml's keep none.  Nothing that was known of such a register before the call is
 
 A function changes a register where some way from its entry, through what it calls, writes it before
 it stores it in the stack.  That is liveness upside down: a write is what a read is there, and such
-a store what a write is.
+a store what a write is.  What it jumps to with its frame released
+finds the registers of its caller restored, and changes those, whatever was stored before.
 """
 
 from __future__ import annotations
@@ -19,32 +20,82 @@ from numpy.typing import NDArray
 
 from rewriter.analysis.edges import CALL, RETURN, WITHIN
 from rewriter.analysis.flow import Graph
+from rewriter.analysis.heights import Heights
 from rewriter.analysis.liveness import Incoming, summary
+from rewriter.analysis.relations import LinearEffects
 from rewriter.core.code.listing import among
 from rewriter.core.isa.instruction import CALLS, Flow
 from rewriter.core.isa.interned import Interned
 from rewriter.core.isa.registers import Masks, in_columns
+from rewriter.core.target.protocol import Sequential
 
 _GENERAL = 0
 """The column of registers in which the general ones are."""
 
 
-def spoiled(graph: Graph, saved: int, stack: int) -> Masks:
-    """By block, a mask of those of the general registers `saved` that what its call enters may
-    change; `stack` is the stack pointer.  What is not seen keeps to the standard."""
-    writes, stores = _events(graph, saved, stack)
+def spoiled(graph: Graph, target: Sequential) -> Masks:
+    """By block, a mask of those of the general registers that callees save, by the standard, but
+    that what its call enters may change.  What is not seen keeps to the standard."""
+    writes, stores = _events(graph, target.saved, target.stack)
     written, stored = summary(graph, writes, stores, _GENERAL)
-    inwards = (graph.kind != RETURN) & ~_other_code(graph)
+    others = _other_code(graph)
     passed = np.full(len(graph.kind), np.iinfo(np.uint64).max)
-    nothing = np.zeros(graph.nodes, dtype=np.uint64)
-    incoming = Incoming.of(graph, inwards)
+    incoming = Incoming.of(graph, (graph.kind != RETURN) & ~others)
     # An access that faults is the last of its block: what is stored before it is stored.
     incoming = replace(incoming, early=np.zeros_like(incoming.early))
-    changed = incoming.spread(passed, written, stored, nothing)
+    tails = _Tails(graph, target, others)
+    in_tail = nothing = np.zeros(graph.nodes, dtype=np.uint64)
+    while True:
+        changed = incoming.spread(passed, written | in_tail, stored, nothing.copy())
+        found = tails.change(changed)
+        if not (found & ~changed).any():
+            break
+        in_tail = in_tail | found
     calls = graph.kind == CALL
-    found = np.zeros(graph.nodes, dtype=np.uint64)
-    np.bitwise_or.at(found, graph.source[calls], changed[graph.target[calls]])
-    return found
+    by_calls = np.zeros(graph.nodes, dtype=np.uint64)
+    np.bitwise_or.at(by_calls, graph.source[calls], changed[graph.target[calls]])
+    return by_calls
+
+
+class _Tails:
+    """Jumps out of functions that are no calls; `others` are edges to what only stands behind."""
+
+    def __init__(self, graph: Graph, target: Sequential, others: NDArray[np.bool_]) -> None:
+        self.graph, self.heights = graph, Heights(graph, LinearEffects(target))
+        self.owner = _owners(graph)
+        from_, to = self.owner[graph.source], self.owner[graph.target]
+        tails = (graph.kind == WITHIN) & (from_ >= 0) & (from_ != to) & ~others
+        self.edges = np.flatnonzero(tails)
+        self.entries = np.zeros(graph.nodes, dtype=bool)
+        self.entries[graph.target[tails | (graph.kind == CALL)]] = True
+
+    def change(self, changed: Masks) -> Masks:
+        """By node, where it is an entry: what is changed in tail of its function, with no frame."""
+        graph = self.graph
+        at_entries = np.zeros(len(graph.functions), dtype=np.uint64)
+        owned = np.flatnonzero(self.entries & (self.owner >= 0))
+        at_entries[self.owner[owned]] = np.iinfo(np.uint64).max
+        np.bitwise_and.at(at_entries, self.owner[owned], changed[owned])
+        more = changed[graph.target[self.edges]] & ~at_entries[self.owner[graph.source[self.edges]]]
+        found = np.zeros(graph.nodes, dtype=np.uint64)
+        for edge in self.edges[more != 0].tolist():
+            source, target = int(graph.source[edge]), int(graph.target[edge])
+            if self._has_no_frame(source):
+                of_function = self.entries & (self.owner == self.owner[source])
+                found[of_function] |= changed[target]
+        return found
+
+    def _has_no_frame(self, block: int) -> bool:
+        """Whether the stack pointer may be at the end of a block where it was at the entry."""
+        graph = self.graph
+        jump = int(graph.listing.addresses[graph.last[block] - 1])
+        height = self.heights.at(graph.functions[self.owner[block]], jump)
+        return height is None or height == 0
+
+
+def _owners(graph: Graph) -> NDArray[np.int64]:
+    """By node, the function that it is in; -1 for none."""
+    return np.append(graph.function_of, np.full(graph.nodes - len(graph.last), -1))
 
 
 def _other_code(graph: Graph) -> NDArray[np.bool_]:
@@ -55,7 +106,7 @@ def _other_code(graph: Graph) -> NDArray[np.bool_]:
     traps, calls = (
         np.append(among(flows, chosen), beyond)[graph.source] for chosen in ((Flow.TRAP,), CALLS)
     )
-    owner = np.append(graph.function_of, np.full(len(beyond), -1))
+    owner = _owners(graph)
     leaves = owner[graph.source] != owner[graph.target]
     return np.asarray(traps | (calls & leaves & (graph.kind == WITHIN)))
 
