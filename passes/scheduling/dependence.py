@@ -60,23 +60,26 @@ class Dependences:
         An instruction that waits for itself, one or two passes before, shows it.
         """
         worst = Fraction(0)
-        for start in sorted({after for edges in self.carried for after, _ in edges}):
-            times = {start: 0}
+        for number, edges in enumerate(self.carried):
+            if not edges:
+                continue
+            times = {number: 0}
             for turn in (1, 2):
                 times = self._following(times)
-                worst = max(worst, Fraction(times.get(start, 0), turn))
+                worst = max(worst, Fraction(times.get(number, 0), turn))
         return worst
 
     def _following(self, times: dict[int, int]) -> dict[int, int]:
-        """When instructions of the next pass can start, given when some of this pass do."""
-        for number, edges in enumerate(self.results):
-            if number in times:
-                for after, took in edges:
-                    times[after] = max(times.get(after, 0), times[number] + took)
+        """When instructions of the next pass can start, given when some of this one do: what is
+        carried from these, and all that waits for it in the next pass."""
         following: dict[int, int] = {}
         for number, time in times.items():
             for after, took in self.carried[number]:
                 following[after] = max(following.get(after, 0), time + took)
+        for number, edges in enumerate(self.results):
+            if number in following:
+                for after, took in edges:
+                    following[after] = max(following.get(after, 0), following[number] + took)
         return following
 
 

@@ -18,7 +18,7 @@ from rewriter.core.edit import Edit, Skip
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.ledger import spending
-from rewriter.core.run.workers import Apart, Together, each
+from rewriter.core.run.workers import Apart, Together, each, each_apart
 from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.capability import either
 from rewriter.core.target.cpu import Cpu
@@ -339,11 +339,16 @@ class _Sequential:
         """Known routines are tried by all processes, before one gives them places in order."""
         if self.routines is not None:
             named = [function for function in functions if self._entered(function)]
-            learning = Together(Outcomes(self.work.known), self.routines.choices)
+            choices = self.routines.choices
+            learning = Together(Outcomes(self.work.known), choices)
             with spending(f"{Substitute.name}: trials"):
-                look, size = self.routines.choices.look, attrgetter("size")
-                for _ in each(look, named, self.jobs, learning, size):
+                for _ in each(choices.look, named, self.jobs, learning, attrgetter("size")):
                     pass
+                find = partial(self.routines.crowded, named)
+                crowded = guarded(Substitute.name, find, lambda reason: [])
+                found = each_apart(choices.behind, crowded, self.jobs)
+                addresses = (one.address for one, _ in crowded)
+                choices.learn(dict(zip(addresses, found, strict=True)))
 
     def _entered(self, function: Function) -> Sequence[Named]:
         """The known routines that are entered in a function."""

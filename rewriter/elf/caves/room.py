@@ -7,7 +7,7 @@ begins: from that page on, what the loader maps later would lie on top.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rewriter.elf.headers import PF_X, PT_LOAD, Headers, Segment
 
@@ -49,6 +49,10 @@ class Caves:
         self.reached[room] = start + size
         self.given += 1
         return start
+
+    def copy(self) -> Caves:
+        """The same room, of which others take."""
+        return replace(self, reached=dict(self.reached))
 
     def has(self, size: int, alignment: int) -> bool:
         """Whether there are so many free bytes."""

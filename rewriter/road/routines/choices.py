@@ -50,6 +50,15 @@ class Choices:
             if chosen is not None:
                 yield chosen
 
+    def behind(self, asked: tuple[Named, Caves]) -> Seen | str:
+        """What is known of an old routine when one behind the best was looked for, for some room.
+
+        What goes wrong here goes wrong again when its turn comes.
+        """
+        named, caves = asked
+        guarded(self.substitute.name, lambda: [*islice(self.of(named, caves), 2)], lambda _: [])
+        return self.first[named.address]
+
     def _another(self, weighing: Weighing, number: int) -> Chosen | None:
         """The routine of a number behind the best, if it may stand for the old one, too."""
         named, known = weighing.named, weighing.known

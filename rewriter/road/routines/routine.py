@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from passes.substitute import Substitute, Substitution
+from passes.substitute import Seen, Substitute, Substitution
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence
 from rewriter.core.target.protocol import CannotMove
@@ -27,6 +27,19 @@ class Routines:
     def substitute(self) -> Substitute:
         """The pass."""
         return self.choices.substitute
+
+    def crowded(self, functions: Iterable[Function]) -> list[tuple[Named, Caves]]:
+        """The known routines whose best one finds no place where all the best ones are placed in
+        order, each with the room that is left then."""
+        found, caves = [], self.caves.copy()
+        for function in functions:
+            for named in self.work.known.within(function):
+                if isinstance(self.choices.first.get(named.address), Seen):
+                    try:
+                        self.substitute.place(self.work.known, [self.choices.best(named)], caves)
+                    except CannotMove:
+                        found.append((named, caves.copy()))
+        return found
 
     def run(self, function: Function) -> Substitution | None:
         """What a routine in a function became: nothing else is done to it then."""
