@@ -7,8 +7,8 @@ OCaml's keep none.  Nothing that was known of such a register before the call is
 
 A function changes a register where some way from its entry, through what it calls, writes it before
 it stores it in the stack.  That is liveness upside down: a write is what a read is there, and such
-a store what a write is.  What it jumps to with its frame released
-finds the registers of its caller restored, and changes those, whatever was stored before.
+a store what a write is.  What it jumps to with its frame released finds the registers of its caller
+restored, and changes those, whatever was stored before.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def spoiled(graph: Graph, target: Sequential) -> Masks:
     in_tail = nothing = np.zeros(graph.nodes, dtype=np.uint64)
     while True:
         changed = incoming.spread(passed, written | in_tail, stored, nothing.copy())
-        found = tails.change(changed)
+        found = tails.changed(changed)
         if not (found & ~changed).any():
             break
         in_tail = in_tail | found
@@ -63,26 +63,25 @@ class _Tails:
     def __init__(self, graph: Graph, target: Sequential, others: NDArray[np.bool_]) -> None:
         self.graph, self.heights = graph, Heights(graph, LinearEffects(target))
         self.owner = _owners(graph)
-        from_, to = self.owner[graph.source], self.owner[graph.target]
-        tails = (graph.kind == WITHIN) & (from_ >= 0) & (from_ != to) & ~others
-        self.edges = np.flatnonzero(tails)
-        self.entries = np.zeros(graph.nodes, dtype=bool)
-        self.entries[graph.target[tails | (graph.kind == CALL)]] = True
+        source, led_to = self.owner[graph.source], self.owner[graph.target]
+        tails = (graph.kind == WITHIN) & (source >= 0) & (source != led_to) & ~others
+        entries = np.unique(graph.target[tails | (graph.kind == CALL)])
+        self.edges, self.entries = np.flatnonzero(tails), entries[self.owner[entries] >= 0]
 
-    def change(self, changed: Masks) -> Masks:
-        """By node, where it is an entry: what is changed in tail of its function, with no frame."""
-        graph = self.graph
-        at_entries = np.zeros(len(graph.functions), dtype=np.uint64)
-        owned = np.flatnonzero(self.entries & (self.owner >= 0))
-        at_entries[self.owner[owned]] = np.iinfo(np.uint64).max
-        np.bitwise_and.at(at_entries, self.owner[owned], changed[owned])
-        more = changed[graph.target[self.edges]] & ~at_entries[self.owner[graph.source[self.edges]]]
-        found = np.zeros(graph.nodes, dtype=np.uint64)
+    def changed(self, known: Masks) -> Masks:
+        """By node, where it is an entry: what is changed in tail of its function, with no frame;
+        `known` is what is changed from each node on, as far as it was found."""
+        graph, of_entries = self.graph, self.owner[self.entries]
+        everywhere = np.full(len(graph.functions), np.iinfo(np.uint64).max)
+        np.bitwise_and.at(everywhere, of_entries, known[self.entries])
+        more = known[graph.target[self.edges]] & ~everywhere[self.owner[graph.source[self.edges]]]
+        in_tail = np.zeros(len(graph.functions), dtype=np.uint64)
         for edge in self.edges[more != 0].tolist():
-            source, target = int(graph.source[edge]), int(graph.target[edge])
+            source = int(graph.source[edge])
             if self._has_no_frame(source):
-                of_function = self.entries & (self.owner == self.owner[source])
-                found[of_function] |= changed[target]
+                in_tail[self.owner[source]] |= known[graph.target[edge]]
+        found = np.zeros(graph.nodes, dtype=np.uint64)
+        found[self.entries] = in_tail[of_entries]
         return found
 
     def _has_no_frame(self, block: int) -> bool:
