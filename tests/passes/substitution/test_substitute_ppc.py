@@ -22,10 +22,15 @@ from rewriter.core.edit import Grade
 from rewriter.core.target.protocol import CannotMove, suited
 from rewriter.elf import manifest
 from rewriter.elf.caves.build import caves_of
+from rewriter.elf.caves.room import Caves, Room
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image, load, parse
 from rewriter.identify.search import search, text_of
 from rewriter.identify.signatures import shipped
+from rewriter.road.options import Options
+from rewriter.road.routines.choices import Choices
+from rewriter.road.routines.routine import Routines
+from rewriter.road.work import Work
 from rewriter.verify.check import verify
 from rewriter.verify.routines.replaceable import Known, by_signature
 from rewriter.verify.routines.resolved import picked
@@ -149,6 +154,28 @@ def test_signatures_name_what_symbols_do_not(known: Known) -> None:
     bare = Known(replace(known.program, image=replace(known.program.image, symbols=())))
     found = {one.address for one in by_signature(bare.program)}
     assert len(found & set(known.named)) > 18 and len(found) < 25
+
+
+def test_what_has_no_room_is_looked_behind_before_places_are_given(
+    known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In room for the smaller memmove alone: when it gets its place nothing is tried any more."""
+    program = known.program
+    work = Work(program, program.target.cpus["7450"], Options(("substitute",)))
+    named = next(one for one in work.known.named.values() if one.contracts == ("memmove",))
+    best, other = suited(program.target, "memmove", work.cpu)
+    room = Room(0x300000, 0x300000 + len(other.code) + 64, 0)
+    routines = Routines(work, Choices(work, Substitute()), Caves((room,)))
+    function = program.function_at(named.address)
+    assert function is not None and len(best.code) > room.size
+    assert routines.crowded([function]) == []  # nobody has looked
+    routines.choices.look(function)
+    ((found, left),) = routines.crowded([function])
+    assert found is named
+    routines.choices.learn({named.address: routines.choices.behind((found, left))})
+    monkeypatch.delattr(Substitute, "another")
+    placed = routines.run(function)
+    assert placed is not None and placed.routine == other and placed.address == room.start
 
 
 def test_code_that_no_case_comes_to_must_be_known(known: Known) -> None:
