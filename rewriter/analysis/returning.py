@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rewriter.analysis.edges import CALL, INSIDE
 from rewriter.analysis.flow import Graph, between
 from rewriter.core.code.listing import FLOWS, among
@@ -17,6 +20,9 @@ _LEAVING = frozenset((To.CALLER, To.REGISTER, To.NOWHERE))
 """Where a flow that is no call leads if control may be with the caller after it."""
 
 
+_ALWAYS = frozenset(flow for flow in CALLS if not flow.conditional)
+
+
 class Returning:
     """Answers for a graph; what is not known comes back."""
 
@@ -24,6 +30,19 @@ class Returning:
         self.graph, self.flows = graph, graph.listing.flows
         self._order, self._sources = graph.outgoing
         self._known: dict[int, bool] = {}
+
+    @property
+    def stopping(self) -> NDArray[np.bool_]:
+        """By node, whether control does not go on behind the call that ends it."""
+        graph, beyond = self.graph, np.zeros(self.graph.nodes - len(self.graph.last), dtype=bool)
+        calls = graph.kind == CALL
+        comes_back = np.ones(graph.nodes, dtype=bool)
+        for entry in np.unique(graph.target[calls]).tolist():
+            comes_back[entry] = self._comes_back(entry)
+        found = np.append(among(self.flows[graph.last - 1], _ALWAYS), beyond)
+        found &= np.bincount(graph.source[calls], minlength=graph.nodes) > 0
+        found[graph.source[calls & comes_back[graph.target]]] = False
+        return found
 
     def stops(self, block: int) -> bool:
         """Whether control does not go on behind the call that ends a block."""

@@ -150,6 +150,7 @@ class Alpha:
     live_after = staticmethod(abi.live_after)
     passed = staticmethod(abi.passed)
     kept_over = staticmethod(abi.kept_over)
+    always_traps = staticmethod(abi.always_traps)
     results = staticmethod(abi.results)
     standard_return = staticmethod(abi.standard_return)
     origin = staticmethod(switches.origin)

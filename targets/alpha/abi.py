@@ -148,6 +148,11 @@ def kept_over(insn: Insn) -> int:
     return KEPT if insn.operand("ra") in (RA, _DIVIDE) else 0
 
 
+def always_traps(insn: Insn) -> bool:
+    """Whether an instruction traps where control must not come: `__builtin_trap` and BUG."""
+    return insn.op.name == "bugchk"
+
+
 def passed(insn: Insn) -> int:
     """What a direct call may give its callee: the standard's registers through $26, else any."""
     return CALL_LIVE if insn.operand("ra") == RA else ALL

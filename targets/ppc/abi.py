@@ -164,6 +164,15 @@ class Standard:
         return _UNWOUND.get(number)
 
 
+def always_traps(insn: Insn) -> bool:
+    """Whether an instruction traps whatever its operands are: `trap`, `twui` and their like."""
+    return insn.op.flow is Flow.TRAP and insn.has("to") and insn.operand("to") == _IN_ANY_ORDER
+
+
+_IN_ANY_ORDER = 31
+"""Bits of TO: less and greater, with a sign and without one, and equal."""
+
+
 def _exists(number: int) -> bool:
     return number not in CONSTANTS and not NAMES[number].startswith("reserved")
 

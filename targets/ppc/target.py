@@ -51,7 +51,7 @@ from rewriter.core.target.protocol import (
 from targets.assembly import ROUTINE_ALIGNMENT
 from targets.machines import is_ppc
 from targets.ppc import idioms, routines
-from targets.ppc.abi import FRAME_BASES, SAVED, STANDARDS
+from targets.ppc.abi import FRAME_BASES, SAVED, STANDARDS, always_traps
 from targets.ppc.bit_counts import BitCounts
 from targets.ppc.boots import BOOTS
 from targets.ppc.combining import Combinations, Prefixes
@@ -119,6 +119,7 @@ class Ppc:
     in_order = staticmethod(idioms.in_order)
     linear = staticmethod(idioms.linear)
     whole = staticmethod(idioms.whole)
+    always_traps = staticmethod(always_traps)
     widened = staticmethod(switches.widened)
     bound = staticmethod(switches.bound)
     coarse = staticmethod(masks.coarse)

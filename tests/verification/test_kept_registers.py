@@ -45,6 +45,26 @@ helper:
     {helper}
     .cfi_endproc
     .size helper, .-helper
+    .type behind, @function
+behind:
+    .cfi_startproc
+    mtlr 16
+    li 14, 0
+    blr
+    .cfi_endproc
+    .size behind, .-behind
+    .type ever, @function
+ever:
+    .cfi_startproc
+    b ever
+    .cfi_endproc
+    .size ever, .-ever
+    .type kept, @function
+kept:
+    .cfi_startproc
+    blr
+    .cfi_endproc
+    .size kept, .-kept
     .type inner, @function
 inner:
     .cfi_startproc
@@ -93,8 +113,18 @@ def said(folder: Path, helper: str) -> str:
         "std 14, -8(1)\nli 14, 0\nld 14, -8(1)\nblr",
         "std 14, -8(1)\nmflr 16\nbl inner\nmtlr 16\nld 14, -8(1)\nblr",
         "stdu 1, -64(1)\nstd 14, 40(1)\ncmpdi 3, 0\nbeq cold\nld 14, 40(1)\naddi 1, 1, 64\nblr",
+        "cmpdi 3, 0\nbeq 1f\nblr\n1: trap",
+        "cmpdi 3, 0\nbeq 1f\nblr\n1: bl ever",
     ],
-    ids=("nothing", "another", "stored", "stored before a call", "cold part in its frame"),
+    ids=(
+        "nothing",
+        "another",
+        "stored",
+        "stored before a call",
+        "cold part in its frame",
+        "trap before another function",
+        "call that never comes back before another function",
+    ),
 )
 def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
     assert not said(tmp_path, helper)
@@ -111,6 +141,9 @@ def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
         "b inner",
         "std 14, -8(1)\nli 14, 0\nld 14, -8(1)\nb inner",
         "stdu 1, -64(1)\nstd 14, 40(1)\nli 14, 0\nld 14, 40(1)\naddi 1, 1, 64\nb further",
+        "sc\nli 14, 0\nblr",
+        "tdeqi 3, 0\nli 14, 0\nblr",
+        "mflr 16\nbl kept",
         "0: addis 2, 12, .TOC.-0b@ha\naddi 2, 2, .TOC.-0b@l\n"
         "addis 12, 2, inner@toc@ha\naddi 12, 12, inner@toc@l\nmtctr 12\nbctr",
     ],
@@ -123,6 +156,9 @@ def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
         "in tail",
         "in tail when restored",
         "in tail of a tail",
+        "behind a system call",
+        "behind a trap that may not be one",
+        "in what a call at the end comes back to",
         "made",
     ),
 )

@@ -23,8 +23,9 @@ from rewriter.analysis.flow import Graph
 from rewriter.analysis.heights import Heights
 from rewriter.analysis.liveness import Incoming, summary
 from rewriter.analysis.relations import LinearEffects
-from rewriter.core.code.listing import among
-from rewriter.core.isa.instruction import CALLS, Flow
+from rewriter.analysis.returning import Returning
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.interned import Interned
 from rewriter.core.isa.registers import Masks, in_columns
 from rewriter.core.target.protocol import Sequential
@@ -35,10 +36,11 @@ _GENERAL = 0
 
 def spoiled(graph: Graph, target: Sequential) -> Masks:
     """By block, a mask of those of the general registers that callees save, by the standard, but
-    that what its call enters may change.  What is not seen keeps to the standard."""
+    that what its call enters may change.  What is not seen keeps to the standard, and so does what
+    only a computed jump leads to that is not understood."""
     writes, stores = _events(graph, target.saved, target.stack)
     written, stored = summary(graph, writes, stores, _GENERAL)
-    others = _other_code(graph)
+    others = _not_followed(graph, target)
     passed = np.full(len(graph.kind), np.iinfo(np.uint64).max)
     incoming = Incoming.of(graph, (graph.kind != RETURN) & ~others)
     # An access that faults is the last of its block: what is stored before it is stored.
@@ -58,7 +60,7 @@ def spoiled(graph: Graph, target: Sequential) -> Masks:
 
 
 class _Tails:
-    """Jumps out of functions that are no calls; `others` are edges to what only stands behind."""
+    """Jumps out of functions that are no calls; `others` are edges that are not followed."""
 
     def __init__(self, graph: Graph, target: Sequential, others: NDArray[np.bool_]) -> None:
         self.graph, self.heights = graph, Heights(graph, LinearEffects(target))
@@ -97,17 +99,17 @@ def _owners(graph: Graph) -> NDArray[np.int64]:
     return np.append(graph.function_of, np.full(graph.nodes - len(graph.last), -1))
 
 
-def _other_code(graph: Graph) -> NDArray[np.bool_]:
-    """The edges to what only stands behind an instruction, mostly: a trap, after which BUG's does
-    not come back, or a call at the end of a function."""
-    beyond = np.zeros(graph.nodes - len(graph.last), dtype=bool)
-    flows = graph.listing.flows[graph.last - 1]
-    traps, calls = (
-        np.append(among(flows, chosen), beyond)[graph.source] for chosen in ((Flow.TRAP,), CALLS)
-    )
-    owner = _owners(graph)
-    leaves = owner[graph.source] != owner[graph.target]
-    return np.asarray(traps | (calls & leaves & (graph.kind == WITHIN)))
+def _not_followed(graph: Graph, target: Sequential) -> NDArray[np.bool_]:
+    """The edges to what only stands behind an instruction: a call that never comes back, or a trap
+    where control must not come, after which BUG's does not come back either."""
+    listing, last = graph.listing, graph.last - 1
+    traps = np.flatnonzero(listing.flows[last] == FLOW_CODE[Flow.TRAP])
+    words, which = np.unique(listing.words[last[traps]], return_inverse=True)
+    insns = map(listing.table.decode, words.tolist())
+    never = [insn is not None and target.always_traps(insn) for insn in insns]
+    stopping = Returning(graph).stopping
+    stopping[traps[np.array(never, dtype=bool)[which]]] = True
+    return np.asarray(stopping[graph.source] & (graph.kind == WITHIN))
 
 
 def _events(graph: Graph, saved: int, stack: int) -> tuple[Interned, Interned]:

@@ -537,6 +537,11 @@ class Sequential(Target, Protocol):
         """Registers whose value outlives a call or a trap."""
         ...
 
+    def always_traps(self, insn: Insn) -> bool:
+        """Whether an instruction traps whatever registers hold, as is written where control must
+        not come (`__builtin_trap`, BUG)."""
+        ...
+
     def results(self, name: str) -> int:
         """Registers that a function of this name returns values in, beside the standard's."""
         ...
