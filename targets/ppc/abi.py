@@ -103,8 +103,9 @@ class Standard:
         set_(self, "saved", saved)
         set_(self, "arguments", register_mask(passing))
         set_(self, "results", register_mask(returning))
-        # In 64-bit code the callee may have another r2, which the caller then loads again.
-        gprs = register_mask(GPR + n for n in range(32) if not (wide and n == TOC))
+        # In 64-bit code the callee may have another r2, which the caller then loads again, and the
+        # kernel's r13 is another where a call comes back on another processor.
+        gprs = register_mask(GPR + n for n in range(32) if not (wide and n in (TOC, THREAD)))
         set_(self, "kept", saved & gprs)
 
     def _doubles(self, registers: Iterable[int]) -> tuple[Reg, ...]:

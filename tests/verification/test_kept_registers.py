@@ -24,8 +24,7 @@ run:
     .cfi_def_cfa_offset 64
     std 14, 32(1)
     std 15, 40(1)
-    mr 15, 3
-    addi 14, 15, 8
+    {made}
     bl helper
     {use}
     add 3, 3, 15
@@ -95,12 +94,16 @@ cold:
 """
 
 
-def said(folder: Path, helper: str) -> str:
-    """What the verifier says where r15 and 8 is used for r14 behind the call."""
+MADE, USES = "mr 15, 3\naddi 14, 15, 8", ("ld 3, 0(14)", "ld 3, 8(15)")
+"""What is known before the call, and how it is used behind it."""
+
+
+def said(folder: Path, helper: str, made: str = MADE, uses: tuple[str, str] = USES) -> str:
+    """What the verifier says where one register is used for another behind the call."""
     pair = []
-    for name, use in (("old", "ld 3, 0(14)"), ("new", "ld 3, 8(15)")):
+    for name, use in zip(("old", "new"), uses, strict=True):
         (folder / name).mkdir()
-        source = SOURCE.format(use=use, helper=helper)
+        source = SOURCE.format(made=made, use=use, helper=helper)
         pair.append(assembled(source, folder / name, "powerpc64le"))
     return said_of(pair[0], changed_text(*pair))
 
@@ -164,3 +167,9 @@ def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
 )
 def test_a_callee_that_does_not(helper: str, tmp_path: Path) -> None:
     assert "register r3 differs" in said(tmp_path, helper)
+
+
+def test_the_thread_may_be_on_another_processor(tmp_path: Path) -> None:
+    """The kernel's r13 leads to what belongs to the processor, and no instruction changes it."""
+    uses = "ld 3, 0(13)", "ld 3, 0(15)"
+    assert "register r3 differs" in said(tmp_path, "blr", "mr 15, 13", uses)
