@@ -19,8 +19,8 @@ from rewriter.core.isa.flow import CALLS, To, leading
 _LEAVING = frozenset((To.CALLER, To.REGISTER, To.NOWHERE))
 """Where a flow that is no call leads if control may be with the caller after it."""
 
-
-_ALWAYS = frozenset(flow for flow in CALLS if not flow.conditional)
+_CALLING = frozenset(flow for flow in CALLS if not flow.conditional)
+"""Calls behind which control goes on only if the callee comes back."""
 
 
 class Returning:
@@ -33,13 +33,13 @@ class Returning:
 
     @property
     def stopping(self) -> NDArray[np.bool_]:
-        """By node, whether control does not go on behind the call that ends it."""
+        """By node, what `stops` says of each block."""
         graph, beyond = self.graph, np.zeros(self.graph.nodes - len(self.graph.last), dtype=bool)
         calls = graph.kind == CALL
         comes_back = np.ones(graph.nodes, dtype=bool)
         for entry in np.unique(graph.target[calls]).tolist():
             comes_back[entry] = self._comes_back(entry)
-        found = np.append(among(self.flows[graph.last - 1], _ALWAYS), beyond)
+        found = np.append(among(self.flows[graph.last - 1], _CALLING), beyond)
         found &= np.bincount(graph.source[calls], minlength=graph.nodes) > 0
         found[graph.source[calls & comes_back[graph.target]]] = False
         return found
@@ -47,7 +47,7 @@ class Returning:
     def stops(self, block: int) -> bool:
         """Whether control does not go on behind the call that ends a block."""
         code = int(self.flows[self.graph.last[block] - 1])
-        if code < 0 or FLOWS[code].conditional or FLOWS[code] not in CALLS:
+        if code < 0 or FLOWS[code] not in _CALLING:
             return False
         callees = [to for kind, to in self._edges(block) if kind == CALL]
         return bool(callees) and not any(map(self._comes_back, callees))

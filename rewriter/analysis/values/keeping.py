@@ -40,12 +40,12 @@ def spoiled(graph: Graph, target: Sequential) -> Masks:
     only a computed jump leads to that is not understood."""
     writes, stores = _events(graph, target.saved, target.stack)
     written, stored = summary(graph, writes, stores, _GENERAL)
-    others = _not_followed(graph, target)
+    unfollowed = _unfollowed(graph, target)
     passed = np.full(len(graph.kind), np.iinfo(np.uint64).max)
-    incoming = Incoming.of(graph, (graph.kind != RETURN) & ~others)
+    incoming = Incoming.of(graph, (graph.kind != RETURN) & ~unfollowed)
     # An access that faults is the last of its block: what is stored before it is stored.
     incoming = replace(incoming, early=np.zeros_like(incoming.early))
-    tails = _Tails(graph, target, others)
+    tails = _Tails(graph, target, unfollowed)
     in_tail = nothing = np.zeros(graph.nodes, dtype=np.uint64)
     while True:
         changed = incoming.spread(passed, written | in_tail, stored, nothing.copy())
@@ -60,13 +60,13 @@ def spoiled(graph: Graph, target: Sequential) -> Masks:
 
 
 class _Tails:
-    """Jumps out of functions that are no calls; `others` are edges that are not followed."""
+    """Jumps out of functions that are no calls, less the edges that are `unfollowed`."""
 
-    def __init__(self, graph: Graph, target: Sequential, others: NDArray[np.bool_]) -> None:
+    def __init__(self, graph: Graph, target: Sequential, unfollowed: NDArray[np.bool_]) -> None:
         self.graph, self.heights = graph, Heights(graph, LinearEffects(target))
         self.owner = _owners(graph)
         source, led_to = self.owner[graph.source], self.owner[graph.target]
-        tails = (graph.kind == WITHIN) & (source >= 0) & (source != led_to) & ~others
+        tails = (graph.kind == WITHIN) & (source >= 0) & (source != led_to) & ~unfollowed
         entries = np.unique(graph.target[tails | (graph.kind == CALL)])
         self.edges, self.entries = np.flatnonzero(tails), entries[self.owner[entries] >= 0]
 
@@ -99,7 +99,7 @@ def _owners(graph: Graph) -> NDArray[np.int64]:
     return np.append(graph.function_of, np.full(graph.nodes - len(graph.last), -1))
 
 
-def _not_followed(graph: Graph, target: Sequential) -> NDArray[np.bool_]:
+def _unfollowed(graph: Graph, target: Sequential) -> NDArray[np.bool_]:
     """The edges to what only stands behind an instruction: a call that never comes back, or a trap
     where control must not come, after which BUG's does not come back either."""
     listing, last = graph.listing, graph.last - 1
