@@ -34,9 +34,9 @@ class Replay(OwnPass):
               ldq a3,24(sp)                 ldl a3,28(sp)
                                             sll a3,32,a3
                                             lda a3,16(a3)
-    Requires  The stored value a constant, or still in its register and another one free, in one
-              straight stretch; room for what comes in.  (gcc passes every va_list so, and the chip
-              replays the old load.)
+    Requires  A place on the stack, where no other thread stores; the stored value a constant, or
+              still in its register and another one free, in one straight stretch; room for what
+              comes in.  (gcc passes every va_list so, and the chip replays the old load.)
     Proof     The code up to the load and with what stands in its place, executed symbolically.
 
     Made where the model of the CPU says that the straight code gets faster.
@@ -112,6 +112,8 @@ def _forwarded(
     assert load is not None
     if at in setting.locked:
         return Declined(_KIND, at, "between load-locked and store-conditional")
+    if not _on_stack(setting.target, load):
+        return Declined(_KIND, at, "another thread may store all that it loads at once")
     joining = setting.target.joining
     if joining is None:
         return Declined(_KIND, at, "the machine has no short way to make the value")
@@ -135,6 +137,12 @@ def _forwarded(
     detail = f"{said}: no replay trap"
     saves = Fraction(took - takes)
     return Insertion(_KIND, at, insns, replace(evidence, detail=detail), saves)
+
+
+def _on_stack(target: Sequential, load: Insn) -> bool:
+    """Whether a load is from the stack, where nobody else stores."""
+    place = target.spelling.address(load)
+    return place is not None and place[0] == target.stack
 
 
 def _stored(

@@ -42,11 +42,11 @@ class Turned:
     def _loaded(self, source: int, slot: int, *, alone: bool) -> Iterator[dict[int, Insn | None]]:
         load, result = self.trace.insns[source], self.chains.target(slot)
         direct = self.combining.reversing(load, result, None)
-        if direct is not None and alone:
-            yield {source: direct, slot: None}
+        if not alone:
+            return  # memory would be read twice
         if direct is not None:
-            yield {slot: direct}
-        if direct is not None or not alone:
+            yield {source: direct, slot: None}
+            yield {source: None, slot: direct}
             return
         base, displacement = self.spelling.address(load) or (result, 0)
         temporary = self.chains.target(source)

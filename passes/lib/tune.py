@@ -35,6 +35,7 @@ from rewriter.core.terms.term import Term
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.devices import Access, accessed, based, same_devices, stack_of
 from rewriter.verify.walk.equivalence import Comparison, Different, Likely
+from rewriter.verify.walk.loads import Single
 
 Chosen = Callable[[str, int, int], bool]
 """Whether the user wants a technique's edit at an address, after so many in the superblock."""
@@ -340,6 +341,7 @@ class Tuner:
             return () if value is None else (value,)
 
         self._agree(comparison, new, shown, known, likely)
+        self._read_once(comparison, new, slots)
         if self.devices:
             others = accessed(new, slots, self.target, trace.facts)
             same_devices(comparison, self.target, self._accessed, others)
@@ -368,6 +370,24 @@ class Tuner:
                 following = comparison.follow(self.trace.state, new, likely, slots)
             done = slot + 1
             comparison.check(self.trace.states[slot], new.exits[slot], live)
+
+    def _read_once(self, comparison: Comparison, new: Run, slots: Sequence[Insn | None]) -> None:
+        """That changed instructions load no more than those did that they stand for, or Different.
+
+        All others load what they did.
+        """
+        trace, effects = self.trace, self.target.table.effects
+        changed = [now is not was for now, was in zip(slots, trace.insns, strict=True)]
+        sides = [
+            [insn if is_changed else None for insn, is_changed in zip(side, changed, strict=True)]
+            for side in (trace.insns, slots)
+        ]
+        if not any(insn is not None and effects(insn.op).loads for insn in sides[1]):
+            return
+        runs = (self._original, sides[0]), (new, sides[1])
+        single = Single(comparison, self.target, *runs, self._stack)
+        for slot in trace.states:
+            single.reach(slot, slot)
 
 
 _NOTHING_SAVED = "no instruction saved"

@@ -1,15 +1,136 @@
-"""Accesses one by one, for who does not let a load go or come earlier."""
+"""Loads one by one: none of the new code reads again what the old code read once.
+
+Memory may change between two loads, and what was checked is then not what is used; and a value in
+two parts may be half of what was there before.  Where a load may not go or come earlier either, all
+accesses are compared, in their order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rewriter.core.code.dataflow import Run
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.target.protocol import Sequential, whole
 from rewriter.core.terms.term import Term
-from rewriter.verify.walk.equivalence import Comparison, Different
-from rewriter.verify.walk.stack import address_of, operands_of
+from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
+from rewriter.verify.walk.stack import address_at, address_of, operands_of
+
+Side = tuple[Run, Sequence[Insn | None]]
+"""A run, with the instructions that it is of; None is one that nobody asks for."""
+
+ONCE_MORE = "memory is read once more than it was, or a value in parts"
+
+
+class Load(NamedTuple):
+    """What a load reads: bytes from a value and a distance on; `cell` is the aligned cell of memory
+    that they are in, where no access crosses one."""
+
+    root: Term
+    distance: int
+    size: int
+    cell: Term | None
+    is_whole: bool
+
+    def covers(self, other: Load) -> bool:
+        """Whether all that another load reads is a part of what this one reads."""
+        if self.is_whole and other.cell is self.cell:
+            return True
+        return self.root is other.root and 0 <= other.distance - self.distance <= (
+            self.size - other.size
+        )
+
+    def meets(self, other: Load) -> bool:
+        """Whether two accesses from one value have a byte in common."""
+        apart = other.distance - self.distance
+        return self.root is other.root and -other.size < apart < self.size
+
+
+@dataclass
+class Single:
+    """Finds for each load of a new run another load of the old one, which read all of it.
+
+    A part of it may be read alone, but not where the old run had stored another part just before:
+    both in registers would be of two moments.  Nobody else stores on the stack, and whoever reads a
+    cell whatever the low bits of an address asks for parts.
+    """
+
+    comparison: Comparison
+    target: Sequential
+    old: Side
+    new: Side
+    stack: Term
+    _loaded: list[Load] = field(default_factory=list)
+    _stored: list[Load] = field(default_factory=list)
+    _taken: dict[int, Load] = field(default_factory=dict)
+    _done: int = 0
+    _met: int = 0
+
+    def reach(self, slot: int, other: int) -> None:
+        """Goes on to an exit of the old run and the same of the new; raises Different."""
+        old, new = range(self._done, slot + 1), range(self._met, other + 1)
+        self._done, self._met = old.stop, new.stop
+        for is_store, access in self._accesses(self.old, old):
+            (self._stored if is_store else self._loaded).append(access)
+        for is_store, access in self._accesses(self.new, new):
+            if not is_store and not self._take(self._spelled(access), set()):
+                raise Different(ONCE_MORE)
+
+    def _take(self, load: Load, asked: set[int]) -> bool:
+        """Whether an old load is left for a new one, if others of them change for it."""
+        for number, old in enumerate(self._loaded):
+            if number not in asked and self._holds(old, load):
+                asked.add(number)
+                if number not in self._taken or self._take(self._taken[number], asked):
+                    self._taken[number] = load
+                    return True
+        return False
+
+    def _holds(self, old: Load, new: Load) -> bool:
+        """Whether all that a new load reads is what an old one read, at once."""
+        if not old.covers(new):
+            return False
+        if old.size == new.size or old.root in (self.stack, old.cell):
+            return True
+        return all(store.meets(new) for store in self._stored if store.meets(old))
+
+    def _accesses(self, side: Side, slots: range) -> Iterator[tuple[bool, Load]]:
+        """The stores of a run in order, and the loads that give a value."""
+        (run, insns), table = side, self.target.table
+        for slot in slots:
+            insn = insns[slot]
+            effects = None if insn is None else table.effects(insn.op)
+            if insn is None or effects is None or not effects.size:
+                continue
+            if effects.stores or (effects.loads and table.defs(insn)):
+                get = operands_of(run, slot, insn, self.target).__getitem__
+                terms, at = run.state.terms, run.addresses[slot]
+                address = self.comparison.through(address_at(get, insn, at, self.target, terms))
+                yield effects.stores, self._place(address, insn, effects.size)
+
+    def _place(self, address: Term, insn: Insn, size: int) -> Load:
+        terms, table = self.comparison.terms, self.target.table
+        if not table.aligned:
+            return Load(*terms.linear(address), size, None, is_whole=False)
+        cell = terms.and_(address, terms.const(-table.cell))
+        if whole(insn, self.target):
+            return Load(cell, 0, size, cell, is_whole=True)
+        return Load(*terms.linear(address), size, cell, is_whole=size == table.cell)
+
+    def _spelled(self, load: Load) -> Load:
+        """A new load as the old one that begins at the same place spells it, if it has to be shown
+        that it does."""
+        if any(old.covers(load) for old in self._loaded):
+            return load
+        terms, loaded = self.comparison.terms, self._loaded
+        starts = {terms.add(old.root, terms.const(old.distance)): old for old in loaded}
+        start = terms.add(load.root, terms.const(load.distance))
+        for likely in agreeing(starts, self.comparison)(0, start):
+            if self.comparison.suggest(likely, start):
+                return starts[likely]._replace(size=load.size)
+        return load
 
 
 def same_accesses(

@@ -22,13 +22,13 @@ from rewriter.verify.regions.derived import Orders
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk import faults
 from rewriter.verify.walk.alignment import aligned
-from rewriter.verify.walk.devices import accessed, same_devices
+from rewriter.verify.walk.devices import accessed, same_devices, stack_of
 from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
 from rewriter.verify.walk.insn_classes import NOP, WORD
 from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.links.made import same_but_for_place
 from rewriter.verify.walk.links.over_the_end import Reading
-from rewriter.verify.walk.loads import same_accesses
+from rewriter.verify.walk.loads import Single, same_accesses
 from rewriter.verify.walk.segments import BlockCutter, Segment, differing, reads_place
 from rewriter.verify.walk.stack import nothing_below, same_sides
 
@@ -288,6 +288,7 @@ class Pairs:
         nothing_below(comparison, self.target, *sides, facts)
         matching = self._matching(comparison, before, after, old, new)
         stages = _Stages(self, comparison, (before, old), (after, new), facts)
+        single = Single(comparison, self.target, *sides, stack_of(terms, self.target, facts))
         waiting = [access for access in matching.old if access.fixup is not None]
         old_throwers = self.pads.throwers(before, old, throwing[0], False)
         throwers = self.pads.throwers(after, new, throwing[1], True)
@@ -315,6 +316,7 @@ class Pairs:
                 if needed == live:
                     raise
                 comparison.check(*states, needed)
+            single.reach(slot, other)
             if LOADS not in self.program.assume:
                 ways = (before, old.insns[: slot + 1]), (after, new.insns[: other + 1])
                 same_accesses(comparison, self.target, *ways)

@@ -1,0 +1,115 @@
+"""What was read once is read once, whole; and what a load or a barrier waits for stays.
+
+Memory may change between two loads of it: a bound is then checked of one value and another one
+used, and of a value in parts each may be of another moment.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
+
+SOURCE = """
+    .text
+    .machine power9
+    .globl run
+    .type run, @function
+run:
+    .cfi_startproc
+    {code}
+    blr
+    .cfi_endproc
+    .size run, .-run
+"""
+
+PPC, PPC32, ALPHA = "powerpc64le", "powerpc", "alpha"
+
+BOUND = "lwz 9, 0(3)\ncmplwi 9, 7\nbgt 1f\n{use}\nslwi 9, 9, 2\nlwzx 3, 4, 9\n1:"
+ACQUIRE = (
+    "addi 9, 4, 8\nlwz 9, 0(3)\ncmpw 7, {one}, {one}\nbne- 7, 1f\n1: isync\nld 5, 0(4)\nadd 3, 5, 9"
+)
+
+
+def said(folder: Path, machine: str, *codes: str) -> str:
+    """What the verifier says of the second code as the first one's rewrite."""
+    pair = []
+    for name, code in zip(("old", "new"), codes, strict=True):
+        (folder / name).mkdir()
+        source = SOURCE.format(code=code)
+        if machine == ALPHA:
+            source = source.replace("blr", "ret").replace(".machine power9", ".arch ev6")
+            source = source.replace(".cfi_startproc", ".cfi_startproc\nunop\nunop")  # entry at +8
+        pair.append(assembled(source, folder / name, machine))
+    return said_of(pair[0], changed_text(*pair))
+
+
+@pytest.mark.parametrize(
+    ("machine", "old", "new"),
+    [
+        (PPC, BOUND.format(use="nop"), BOUND.format(use="lwz 9, 0(3)")),
+        (
+            PPC,
+            "ld 9, 0(3)\nli 10, 0\nadd 9, 9, 10\nmr 3, 9",
+            "lwz 9, 0(3)\nlwz 10, 4(3)\nrldimi 9, 10, 32, 0\nmr 3, 9",
+        ),
+        (
+            ALPHA,
+            "ldl $1, 0($16)\ncmpule $1, 7, $2\nbeq $2, 1f\nunop\n"
+            "s4addq $1, $17, $1\nldl $0, 0($1)\n1:",
+            "ldl $1, 0($16)\ncmpule $1, 7, $2\nbeq $2, 1f\nldl $1, 0($16)\n"
+            "s4addq $1, $17, $1\nldl $0, 0($1)\n1:",
+        ),
+        (
+            ALPHA,
+            "lda $1, 5($31)\nstl $1, 0($16)\nldq $0, 0($16)\nunop\nunop",
+            "lda $1, 5($31)\nstl $1, 0($16)\nldl $0, 4($16)\nsll $0, 32, $0\nlda $0, 5($0)",
+        ),
+    ],
+    ids=("checked and used", "in halves", "checked and used, Alpha", "half of it stored"),
+)
+def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path: Path) -> None:
+    assert "memory is read once more" in said(tmp_path, machine, old, new)
+
+
+@pytest.mark.parametrize(
+    ("machine", "old", "new"),
+    [
+        (PPC, "lwz 5, 0(3)\nlwz 6, 0(3)\nadd 3, 5, 6", "lwz 5, 0(3)\nmr 6, 5\nadd 3, 5, 6"),
+        (PPC, "lwz 9, 0(3)\nclrldi 3, 9, 56", "lbz 9, 0(3)\nclrldi 3, 9, 56"),
+        (
+            ALPHA,
+            "ldl $1, 4($16)\nldq_u $2, 7($16)\nlda $3, 7($16)\nextbl $2, $3, $2\naddq $1, $2, $0",
+            "ldbu $2, 7($16)\nldl $1, 4($16)\nunop\nunop\naddq $1, $2, $0",
+        ),
+        (
+            ALPHA,
+            "lda $30, -16($30)\nlda $1, 5($31)\nstl $1, 0($30)\nldq $0, 0($30)\nunop\nunop\n"
+            "lda $30, 16($30)",
+            "lda $30, -16($30)\nlda $1, 5($31)\nstl $1, 0($30)\nldl $0, 4($30)\nsll $0, 32, $0\n"
+            "lda $0, 5($0)\nlda $30, 16($30)",
+        ),
+    ],
+    ids=("two become one", "a part", "of a cell, before another", "on the stack"),
+)
+def test_fewer_and_narrower_loads_are_the_same(
+    machine: str, old: str, new: str, tmp_path: Path
+) -> None:
+    assert not said(tmp_path, machine, old, new)
+
+
+def test_a_branch_waits_for_the_load_before_a_barrier(tmp_path: Path) -> None:
+    """A register is compared with itself for that: what it holds says nothing of the branch."""
+    codes = (ACQUIRE.format(one=one) for one in (9, 4))
+    assert "branch condition differs" in said(tmp_path, PPC, *codes)
+
+
+@pytest.mark.parametrize(("barrier", "differs"), [("isync", True), ("nop", False)])
+def test_no_choice_before_a_barrier_that_waits_for_branches(
+    barrier: str, differs: bool, tmp_path: Path
+) -> None:
+    load, behind = "lwz 9, 0(3)\ncmpwi 9, 0", f"1: {barrier}\nld 3, 0(5)"
+    old, new = "beq 1f\nmr 5, 4", "isel 5, 5, 4, 2\nnop"
+    assert bool(said(tmp_path, PPC, *(f"{load}\n{one}\n{behind}" for one in (old, new)))) == differs
