@@ -22,6 +22,7 @@ from rewriter.core.target.protocol import Sequential, Target
 from rewriter.timing.described import NotDescribed
 from rewriter.timing.engines import engine_of
 from rewriter.timing.steady_node import Placed
+from rewriter.verify.walk.detours.choices import barriers, has
 from rewriter.verify.walk.detours.meaning import means
 
 _KIND = "branch over a move"
@@ -34,8 +35,8 @@ class Choose(OwnPass):
     Before    cmpld r3,r4; blt label; mr r3,r4; label: ...
     After     cmpld r3,r4; isel r3,r3,r4,lt; ...
     Requires  Control comes to the move by the branch alone; a new layout, which closes up behind
-              the choice; and that the function has no such choice yet, by which the verifier tells
-              which are new.
+              the choice; that the function has no such choice yet, by which the verifier tells
+              which are new; and no barrier that makes loads wait for branches (isync).
     Proof     That branch and move mean the choice is shown on terms, and the walk reads each new
               choice as both (`verify/walk/detours/choices.py`).
 
@@ -74,18 +75,22 @@ class _Finder:
         self.places: list[int] = listing.addresses[at[over]].tolist()
         self._steady = engine_of(setting.cpu).steady(self.target.table)
         self._meant: dict[Insn, bool] = {}
+        self._barriers = barriers(listing, known)
 
     def found(self, function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
         """The sites of a function."""
         first, last = (bisect_left(self.places, at) for at in (function.start, function.end))
         listing = self.program.listing
-        here = {*listing.words[slice(*listing.span(function.start, function.end))].tolist()}
+        span = listing.span(function.start, function.end)
+        here, waits = {*listing.words[slice(*span)].tolist()}, has(self._barriers, *span)
         for at in self.places[first:last]:
             move = at + self.target.table.size
             insn = self._chosen(at, move) if at not in slots and move not in slots else None
             if insn is None:
                 continue
-            if reason := self._reason(insn, at, move):
+            if waits:
+                yield Declined(_KIND, at, "loads may wait for the branch at a barrier")
+            elif reason := self._reason(insn, at, move):
                 yield Declined(_KIND, at, reason)
             elif self.target.table.encode(insn) in here:
                 yield Declined(_KIND, at, "the function has such a choice already")

@@ -48,6 +48,7 @@ BODIES = {
     "a sum": ("bne 1f\n addi 3, 4, 0\n addi 3, 3, 1\n1:", None),
     "a count": ("mtctr 5\n bdnz 1f\n mr 3, 4\n1:", None),
     "entered": ("beq 2f\n blt 1f\n2: mr 3, 4\n1:", None),
+    "before a barrier": ("blt 1f\n mr 3, 4\n1: isync", None),  # loads wait for branches there
     "there already": ("isel 3, 3, 4, 0\n blt 1f\n mr 3, 4\n1:", None),
     "nothing closes up": (  # the head would leave its boundary, or the way around it gets a nop
         "nop\n nop\n add 5, 3, 4\n sub 5, 5, 4\n mtctr 3\n beq 1f\n mr 3, 4\n"
@@ -102,6 +103,7 @@ def _texts(program: Program, tuned: Tuned, function: Function) -> list[str]:
 def test_the_reasons_for_what_stays(tuned: Tuned) -> None:
     assert sorted(skip.reason for skip in tuned.skips if skip.technique == "choose") == [
         "control comes to the move otherwise, too",
+        "loads may wait for the branch at a barrier",
         "the function has such a choice already",
         "what is behind would not close up",
         "what is behind would not close up",

@@ -71,6 +71,11 @@ class Machine(metaclass=ABCMeta):
     def opaque(self, name: str, *values: Value) -> Value:
         """A result that depends on `values` in a way the table does not say."""
 
+    def again(self, register: Reg) -> Value:
+        """What a register holds that another operand gave already: what is made of both says
+        nothing of it, and waits for it all the same."""
+        return self.get(register)
+
     @abstractmethod
     def event(self, name: str, *values: Value) -> None:
         """Something the world sees, in order: a barrier, a trap, a system call, a hint."""

@@ -153,6 +153,9 @@ class Symbolic(Machine):
     def opaque(self, name: str, *values: Term) -> Term:
         return self.terms.make("opaque", *values, data=name)
 
+    def again(self, register: Reg) -> Term:
+        return self.opaque("again", self.get(register))
+
     def event(self, name: str, *values: Term) -> None:
         self.events.append((name, values, self.memory))
         # What the world does to memory meanwhile depends on the same things on both sides.

@@ -222,6 +222,12 @@ class Choosing(Protocol):
         """Their rows."""
         ...
 
+    @property
+    def BARRIERS(self) -> frozenset[str]:
+        """Rows behind which loads wait for the branches before: no branch of such a function may
+        go, as one may be there for that."""
+        ...
+
     def chosen(self, branch: Insn, move: Insn) -> Insn | None:
         """What does what a move does that a branch leads over; None where nothing does."""
         ...

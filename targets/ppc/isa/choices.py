@@ -19,6 +19,7 @@ _IF_SET, _IF_NOT = "bo_t", "bo_f"  # without a count
 _HINTLESS = {_IF_SET: 12, _IF_NOT: 4}
 
 NAMES = frozenset({_CHOICE.name})
+BARRIERS = frozenset(("isync",))
 
 
 def chosen(branch: Insn, move: Insn) -> Insn | None:

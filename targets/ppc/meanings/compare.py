@@ -15,10 +15,14 @@ from targets.ppc.registers import GT, LT
 
 
 def compare(extend: Unary, signed: bool) -> Does:
-    """A field says how the extended operands are ordered."""
+    """A field says how the extended operands are ordered.
+
+    A register is compared with itself for a branch to wait for it, before an isync.
+    """
 
     def does(m: Machine, bf: Reg, ra: Reg, second: Any) -> None:
-        a, b = extend(m, m.get(ra)), extend(m, m.get(second))
+        other = m.again(ra) if isinstance(second, Reg) and second == ra else m.get(second)
+        a, b = extend(m, m.get(ra)), extend(m, other)
         less = m.slt(a, b) if signed else m.ult(a, b)
         m.set(bf, ordered(m, less, m.eq(a, b)))
 

@@ -5,7 +5,8 @@ the next instruction with a move behind it, at the same address, so that nothing
 
     isel r3,r3,r4,lt        is      blt 1f; mr r3,r4; 1:
 
-What both mean is shown on terms; the walk compares what is read.
+What both mean is shown on terms; the walk compares what is read.  Not where the function has a
+barrier that makes loads wait for branches: a choice is none.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
@@ -26,6 +28,18 @@ More = Mapping[int, tuple[Insn, ...]]
 """What a branch is besides, by its address."""
 
 
+def barriers(listing: Listing, known: Choosing) -> NDArray[np.intp]:
+    """The positions, ascending, of instructions behind which loads wait for branches."""
+    rows = [number for number, op in enumerate(listing.table.rows) if op.name in known.BARRIERS]
+    return np.flatnonzero(np.isin(listing.rows, rows))
+
+
+def has(positions: NDArray[np.intp], first: int, last: int) -> bool:
+    """Whether any of ascending positions is in [first, last)."""
+    here, end = np.searchsorted(positions, (first, last)).tolist()
+    return bool(here < end)
+
+
 def branches(
     program: Program,
     new: Listing,
@@ -37,8 +51,12 @@ def branches(
     names, table, words = known.NAMES, new.table, new.words.copy()
     numbers = [number for number, op in enumerate(table.rows) if op.name in names]
     choices, more = np.flatnonzero(np.isin(new.rows, numbers)), dict[int, tuple[Insn, ...]]()
+    waiting = barriers(new, known)
     for function in functions if len(choices) else ():
-        first, last = np.searchsorted(choices, new.span(function.start, function.end))
+        span = new.span(function.start, function.end)
+        first, last = np.searchsorted(choices, span)
+        if first == last or has(waiting, *span):
+            continue
         had = {*program.listing.words[slice(*program.listing.span(function.start, function.end))]}
         for at in choices[first:last].tolist():
             insn = new.insn(at)
