@@ -182,10 +182,18 @@ class Program:
 
     @cached_property
     def held_addresses(self) -> frozenset[int]:
-        """Addresses of instructions that a table of the system names, or that are in its ranges."""
+        """Addresses of instructions that a table of the system names, or that are in its ranges.
+
+        Of those in the exception table they are nops: the rest is rewritten where it moves.
+        """
         size = self.target.table.size
         ranges = (range(h.start, h.end, size) for h in self.held if h.holds is not Holds.ENTERED)
-        return frozenset(address for places in ranges for address in places)
+        named = (address for places in ranges for address in places)
+        return frozenset((*named, *filter(self._is_nop_at, self.fixups)))
+
+    def _is_nop_at(self, address: int) -> bool:
+        insn = self.listing.insn(self.listing.index(address))
+        return insn is not None and self.target.is_nop(insn)
 
     @cached_property
     def nops(self) -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """The exception tables of an old and a new kernel, entry by entry.
 
-What is looked at is only what the two files hold: that every new entry names an access and an
-instruction to go on at, in one function, that no access has two, and that each entry that changed
+What is looked at is only what the two files hold: that every new entry names an instruction and
+another to go on at, in one function, that no instruction has two, and that each entry that changed
 goes with code that was walked and does the same (`Walk.resumed`).
 """
 
@@ -67,9 +67,9 @@ class FixupTables:
                 if fixup.sets:
                     yield f"{where} sets a register"
                 continue
-            if not self._is_access(listing, fixup.access):
-                yield f"{where} names no access, but {fixup.access:#x}"
-            if not listing.has(fixup.resume) or listing.insn(listing.index(fixup.resume)) is None:
+            if not _is_code(listing, fixup.access):
+                yield f"{where} names no instruction, but {fixup.access:#x}"
+            if not _is_code(listing, fixup.resume):
                 yield f"{where} resumes at no instruction, but {fixup.resume:#x}"
             old = self.before.get(entry)
             if old is None or self._owner(old) != self._owner(fixup):
@@ -123,9 +123,7 @@ class FixupTables:
     def _owner(self, fixup: Fixup) -> Function | None:
         return self.program.function_at(fixup.access)
 
-    def _is_access(self, listing: Listing, address: int) -> bool:
-        insn = listing.insn(listing.index(address)) if listing.has(address) else None
-        if insn is None:
-            return False
-        effects = listing.table.effects(insn.op)
-        return effects.loads or effects.stores or bool(effects.events)
+
+def _is_code(listing: Listing, address: int) -> bool:
+    """Whether an instruction stands at an address."""
+    return listing.has(address) and listing.insn(listing.index(address)) is not None

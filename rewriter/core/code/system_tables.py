@@ -329,6 +329,8 @@ class SystemTables:
     whose code runs before addresses are translated, or where it was not linked to run; so may what
     they call, and whatever has an instruction of `turns`.  The system writes over instructions that
     begin code of one of `shapes`.  Without symbols of data, bounds are known as `walked` has them.
+    `looks_back` says by mnemonic of instructions with an exception entry at how many before one the
+    handler of faults looks.
     """
 
     order: ByteOrder
@@ -341,6 +343,7 @@ class SystemTables:
     turns: frozenset[str] = frozenset()
     shapes: tuple[Shape, ...] = ()
     walked: Walked | None = None
+    looks_back: tuple[tuple[str, int], ...] = ()
 
     def held(self, image: Sections) -> tuple[Held, ...]:
         """What the tables of a file hold where it is, but for accesses that may fault."""

@@ -300,8 +300,20 @@ class Walk:
         self.resumed.update(resumed)
         following = self._successors(course.exits, course.targets, course.behind)
         for before, after in resumed:
+            self._same_before(before.access, after.access)
             following += self._targets(before.resume, after.resume)
         return following
+
+    def _same_before(self, here: int, there: int) -> None:
+        """What the handler of a fault looks at before an instruction has the same rows; raises
+        Different."""
+        old, new = self.program.listing, self.new
+        at, to = old.index(here), new.index(there)
+        name = old.table.rows[old.rows[at]].name
+        count = dict(self.target.tables.looks_back).get(name, 0)
+        rows = old.rows[max(at - count, old.index(self.function.start)) : at]
+        if rows.tolist() != new.rows[to - len(rows) : to].tolist():
+            raise Different(f"something else stands before the {name} with an exception entry")
 
     def _compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         return self.pairs.compared(pair, old, new)

@@ -116,7 +116,7 @@ class Pairs:
         return same or self._bare(old) == self._bare(new)
 
     def _faults(self, segment: Segment) -> Iterator[object]:
-        return faults.numbered(segment.insns, segment.fixups, self.target)
+        return faults.numbered(segment.proper(), segment.fixups)
 
     def _bare(self, segment: Segment) -> list[int]:
         return [segment.placeless[slot] for slot in segment.proper()]
@@ -388,7 +388,8 @@ class Pairs:
         links = {link: start} if link is not None else {}
         exits = {*segment.exits, *(slot - 1 for slot in slots)}
         if faulting:
-            exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
+            found = faults.access_slots(segment.insns, segment.fixups, self.target)
+            exits.update(slot - 1 for slot in found)
         return run(table, terms, segment.insns, segment.addresses, exits, links, facts)
 
     def _link(

@@ -2,8 +2,8 @@
 
 Sources: Linux 6.1 arch/powerpc/include/asm/extable.h, feature-fixups.h, bug.h, jump_label.h,
 code-patching-asm.h, static_call.h, kernel/vmlinux.lds.S, kernel/kprobes.c, kernel/stacktrace.c,
-lib/feature-fixups.c, lib/restart_table.c, kernel/trace/ftrace.c, ftrace_mprofile.S, Kconfig
-(BUILDTIME_TABLE_SORT).
+lib/feature-fixups.c, lib/restart_table.c, kernel/traps.c, kernel/trace/ftrace.c,
+ftrace_mprofile.S, Kconfig (BUILDTIME_TABLE_SORT).
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ _STATIC_CALL = (
 _RETURN_PROBE = ((_WHOLE, 0x60000000), (_WHOLE, 0x4E800020))  # nop; blr
 """Where functions return to whose return is probed: the system puts a trap there when it starts."""
 
+_LOOKS_BACK = (("nop", 3), ("isync", 2), ("sync", 1))
+"""A machine check of an access to a port is seen at one of these behind it, or at the trap between
+(check_io_access): which it is says how far back the access is, and that is named in a message."""
+
 _SHAPES = (_STATIC_CALL, _RETURN_PROBE)
 
 FEATURES = ("__ftr_fixup", "__mmu_ftr_fixup", "__fw_ftr_fixup")
@@ -75,6 +79,7 @@ def tables(bits: int, order: ByteOrder) -> SystemTables:
         turns=_TURNS,
         shapes=_SHAPES,
         walked=WalkedTables(bits, order),
+        looks_back=_LOOKS_BACK,
     )
 
 
