@@ -6,7 +6,8 @@ Instructions between two fixed ones may change places as far as these allow it:
   load finds no store done that was not done before;
 - a load may pass another load, and goes before a store only when both are reached from one value,
   as far apart as the widest access takes, a cell at least.
-Where accesses may reach a device, all of them keep their order.  A nop does nothing, whatever
+Where accesses may reach a device, all of them keep their order, and so does what else reads where
+the data of the processor is.  A nop does nothing, whatever
 its mnemonic says (UNOP is written as a load): it waits for nothing, and nothing waits for it.
 """
 
@@ -21,7 +22,7 @@ from rewriter.core.isa.instruction import BRANCHING, Flow, Insn, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.masks import bits
 from rewriter.core.run.kept import alike, by
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.target.protocol import Sequential, asks_processor
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Where
 
@@ -89,7 +90,8 @@ class Bonds:
 
     One that `is_free` has nothing else that does than what it reads and writes: `uses` and `defs`
     are registers, `written` the mask of the latter.  It may access so many bytes (`size`) at a
-    `place`, base and displacement, and take a `step`: result, source and distance.
+    `place`, base and displacement, and take a `step`: result, source and distance.  In a system's
+    code it is `ordered` among accesses.
     """
 
     is_free: bool
@@ -101,6 +103,7 @@ class Bonds:
     loads: bool
     stores: bool
     accesses: bool
+    ordered: bool
     size: int
     place: tuple[int, int] | None
     step: tuple[int, int, int] | None
@@ -130,6 +133,7 @@ def _bonds(target: Sequential, insn: Insn) -> Bonds:
         loads=effects.loads,
         stores=effects.stores,
         accesses=table.accesses(insn),
+        ordered=table.accesses(insn) or asks_processor(insn, target),
         size=effects.size,
         place=target.spelling.address(insn) if effects.loads or effects.stores else None,
         step=target.linear(insn),
@@ -271,7 +275,7 @@ def straight(
 def _in_their_order(every: Sequence[Bonds], before: list[int]) -> None:
     last: int | None = None
     for number, one in enumerate(every):
-        if one.accesses and not one.is_nop:
+        if one.ordered and not one.is_nop:
             if last is not None:
                 before[number] |= 1 << last
             last = number

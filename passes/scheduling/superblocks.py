@@ -135,7 +135,8 @@ class Choice:
     def _passes(self, number: int, live: int) -> bool:
         """Whether an instruction may pass a branch behind which `live` may be read."""
         one = self.bonds[number]
-        return bool(self._moving >> number & 1) and not (one.accesses or one.written & live)
+        stays = one.ordered if self.problem.straight.devices else one.accesses
+        return bool(self._moving >> number & 1) and not (stays or one.written & live)
 
     @property
     def is_one(self) -> bool:

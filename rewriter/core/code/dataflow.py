@@ -116,13 +116,16 @@ def run(
     exits: Iterable[int],
     code: Mapping[int, int] | None = None,
     facts: Facts | None = None,
+    changing: Reg | None = None,
 ) -> Run:
     """Runs straight code symbolically; None is an empty slot, `exits` are slots.
 
     An exit INPUT is the start.  `code` are registers that hold code addresses at the start, `facts`
-    what is known of registers.
+    what is known of registers.  What `changing` holds may be another value behind each store and
+    event, till the code writes that register.
     """
     state = machine(table, terms, facts)
+    kept = None if changing is None else state.get(changing)
     for register, place in (code or {}).items():
         state.registers[register] = state.code(place)
     leaving = set(exits)
@@ -144,6 +147,8 @@ def run(
                 state.execute(insn, address)
                 if len(stored) > stores:
                     found.store[slot] = stores, len(stored)
+                if changing is not None and kept is state.registers[changing]:
+                    kept = state.registers[changing] = _at_present(state, changing)
                 if writes:
                     found.made[slot] = {r: get(r) for r in registers_of(writes)}
             if before is not None and len(state.narrow) > len(before):
@@ -152,6 +157,12 @@ def run(
             found.exits[slot] = state.snapshot()
             state.control = None
     return found
+
+
+def _at_present(state: Symbolic, register: Reg) -> Term:
+    """What a register holds that may change by itself behind each store and event."""
+    passed = len(state.stored) + len(state.events)
+    return state.terms.var(f"r{register:d} behind {passed}") if passed else state.get(register)
 
 
 def written(table: Table, insns: Iterable[Insn | None]) -> int:

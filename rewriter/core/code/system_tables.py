@@ -21,6 +21,7 @@ from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.memory import Memory
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.machine import ByteOrder
 
 
@@ -330,7 +331,9 @@ class SystemTables:
     they call, and whatever has an instruction of `turns`.  The system writes over instructions that
     begin code of one of `shapes`.  Without symbols of data, bounds are known as `walked` has them.
     `looks_back` says by mnemonic of instructions with an exception entry at how many before one the
-    handler of faults looks.
+    handler of faults looks.  The register `of_processor` says where the data of the processor is:
+    it is another when the system lets the code go on on another processor.  What names a register
+    of the mask `enabled` traps till the system has turned it on, which is an event.
     """
 
     order: ByteOrder
@@ -344,6 +347,8 @@ class SystemTables:
     shapes: tuple[Shape, ...] = ()
     walked: Walked | None = None
     looks_back: tuple[tuple[str, int], ...] = ()
+    of_processor: Reg | None = None
+    enabled: int = 0
 
     def held(self, image: Sections) -> tuple[Held, ...]:
         """What the tables of a file hold where it is, but for accesses that may fault."""

@@ -129,6 +129,18 @@ def whole(insn: Insn, target: Sequential) -> bool:
     return insn.name in target.spelling.CELL_ACCESSES
 
 
+def asks_processor(insn: Insn, target: Sequential) -> bool:
+    """Whether a system's instruction reads where the data of the processor is."""
+    register = target.tables.of_processor
+    return register is not None and bool(target.table.uses(insn) >> register & 1)
+
+
+def names_enabled(insn: Insn, target: Sequential) -> bool:
+    """Whether a system's instruction traps till the system turns on what it names."""
+    table = target.table
+    return bool((table.uses(insn) | table.defs(insn)) & target.tables.enabled)
+
+
 def is_hint(insn: Insn, target: Sequential) -> bool:
     """Whether a load does nothing but ask for a line; an architecture may have no such."""
     return target.hints is not None and target.hints.is_hint(insn)

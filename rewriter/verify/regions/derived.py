@@ -25,7 +25,7 @@ from rewriter.core.code.transfer import (
 )
 from rewriter.core.isa.instruction import COMING_BACK, Flow, Insn
 from rewriter.core.isa.table import REMEMBERED
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.target.protocol import Sequential, asks_processor, names_enabled
 from rewriter.verify.regions.proof import Regions, Straight
 
 Item = tuple[int, Insn]
@@ -36,7 +36,9 @@ Item = tuple[int, Insn]
 class Derived:
     """A target's answers; what it found out about an instruction is kept.
 
-    `devices` says that any access may be to a device, so that all keep their order.
+    `devices` says that the code is a system's: any access may be to a device, so that all keep
+    their order, and what else reads where the data of the processor is keeps it with them.  What
+    traps till the system turns it on stays among events.
     """
 
     target: Sequential
@@ -72,7 +74,8 @@ class Derived:
         reads: tuple[int, ...] = registers_of(uses)
         order = self._order(insn)
         size, displacement = 0, 0
-        place = target.spelling.address(insn) if order in _ACCESSES else None
+        accesses = order in _ACCESSES and table.accesses(insn)
+        place = target.spelling.address(insn) if accesses else None
         if place is not None:
             base, displacement = place
             size, reads = self._size(insn), (base, *reads)
@@ -100,8 +103,11 @@ class Derived:
         hint = effects.loads and not self.target.table.defs(insn)
         if effects.events or hint or self.target.in_order(insn):
             return Order.FENCE
-        if effects.stores or (effects.loads and self.devices):
+        ordered = effects.loads or asks_processor(insn, self.target)
+        if effects.stores or (ordered and self.devices):
             return Order.KEPT
+        if self.devices and names_enabled(insn, self.target):
+            return Order.COUNTED
         return Order.LOAD if effects.loads else Order.FREE
 
     def _size(self, insn: Insn) -> int:

@@ -4,17 +4,21 @@ What a device does depends on the width of an access, on its order, and on there
 that takes a narrow value out of a whole cell, with the instructions that ignore the low bits of
 an address, is about memory: no driver reaches a device so.  The stack is memory too.  All other
 accesses stay as they are.
+
+Registers may be off till the system turns them on with an event, too: what names such a one stays
+between the events between which it was.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from rewriter.core.code.dataflow import Facts, Run, machine
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.registers import Reg
-from rewriter.core.target.protocol import Sequential, whole
+from rewriter.core.target.protocol import Sequential, names_enabled, whole
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.walk.equivalence import Comparison, Different, Likely, agreeing
 from rewriter.verify.walk.stack import address_at, operands_of
@@ -74,6 +78,24 @@ def same_devices(
             raise Different(CHANGED)
     if waiting:
         raise Different(CHANGED)
+
+
+def same_enabled(target: Sequential, old: Iterable[Insn], new: Iterable[Insn]) -> None:
+    """Shows that nothing names a register where it may be off, unless it did; or Different."""
+    if not target.tables.enabled:
+        return
+    before, after = (Counter(_among_events(target, insns)) for insns in (old, new))
+    for op, _ in after - before:
+        raise Different(f"{op.name} passes an event, by which its registers may be turned on")
+
+
+def _among_events(target: Sequential, insns: Iterable[Insn]) -> Iterator[tuple[Op, int]]:
+    """What names a register that may be off, and how many events are before it."""
+    events = 0
+    for insn in insns:
+        if names_enabled(insn, target):
+            yield insn.op, events
+        events += bool(target.table.effects(insn.op).events)
 
 
 def _same(comparison: Comparison, old: Term, new: Term) -> bool:

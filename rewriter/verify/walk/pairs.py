@@ -22,7 +22,7 @@ from rewriter.verify.regions.derived import Orders
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk import faults
 from rewriter.verify.walk.alignment import aligned
-from rewriter.verify.walk.devices import accessed, same_devices, stack_of
+from rewriter.verify.walk.devices import accessed, same_devices, same_enabled, stack_of
 from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
 from rewriter.verify.walk.insn_classes import NOP, WORD
 from rewriter.verify.walk.landing_pads import Pads
@@ -286,6 +286,8 @@ class Pairs:
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
         sides = (before, old.insns), (after, new.insns)
         nothing_below(comparison, self.target, *sides, facts)
+        if self.program.is_kernel:
+            same_enabled(self.target, old.insns, new.insns)
         matching = self._matching(comparison, before, after, old, new)
         stages = _Stages(self, comparison, (before, old), (after, new), facts)
         single = Single(comparison, self.target, *sides, stack_of(terms, self.target, facts))
@@ -390,7 +392,8 @@ class Pairs:
         if faulting:
             found = faults.access_slots(segment.insns, segment.fixups, self.target)
             exits.update(slot - 1 for slot in found)
-        return run(table, terms, segment.insns, segment.addresses, exits, links, facts)
+        changing = self.target.tables.of_processor if self.program.is_kernel else None
+        return run(table, terms, segment.insns, segment.addresses, exits, links, facts, changing)
 
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int

@@ -19,8 +19,10 @@ from rewriter.core.code.system_tables import (
     Pointer,
     SystemTables,
 )
+from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.machine import ByteOrder
 from targets.ppc.image.walked_tables import WalkedTables
+from targets.ppc.registers import CONSTANTS, THREAD, VSCR_NJ, names
 
 _WORD = 4  # bytes of an instruction
 _APART = (".head.text",)
@@ -80,6 +82,8 @@ def tables(bits: int, order: ByteOrder) -> SystemTables:
         shapes=_SHAPES,
         walked=WalkedTables(bits, order),
         looks_back=_LOOKS_BACK,
+        of_processor=THREAD if bits == 64 else None,  # the paca (asm/paca.h)
+        enabled=register_mask(range(VSCR_NJ, len(names(bits)))) & ~register_mask(CONSTANTS),
     )
 
 
