@@ -29,7 +29,15 @@ from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
 from rewriter.core.code.nops import is_kept, kept, nops, rows_keeping
 from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
 from rewriter.core.code.superblock import Superblock, straight
-from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped, switched
+from rewriter.core.code.system_tables import (
+    Held,
+    Holds,
+    between,
+    is_written,
+    seen,
+    shaped,
+    switched,
+)
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn, Op, To, leading
 from rewriter.core.isa.registers import Masks
@@ -618,7 +626,9 @@ def analyse(
     held = (*target.tables.held(image), *_looked_at(image, target.table.size, words))
     named_by_words = sites(image, target, listing)
     if target.is_kernel(image):
+        places = {symbol.name: symbol.st_value for symbol in image.symbols}
         held = (*held, *shaped(listing, target.tables.shapes))
+        held = (*held, *between(places, target.tables.templates))
     entries.update(h.start for h in held if h.holds is Holds.ENTERED and listing.has(h.start))
     known = replace(
         target.references(image, listing, functions, words), words=fixed_words(image, words)

@@ -216,6 +216,15 @@ def shaped(listing: Listing, shapes: Iterable[Shape]) -> Iterator[Held]:
             yield Held("code of a known shape", place, Holds.WRITTEN, place, place + 1)
 
 
+def between(places: Mapping[str, int], pairs: Iterable[tuple[str, str]]) -> Iterator[Held]:
+    """What stands between pairs of symbols, of which these are the places, and is written over."""
+    for name, end in pairs:
+        if name in places and end in places:
+            yield Held(
+                f"code from {name} on", places[name], Holds.WRITTEN, places[name], places[end]
+            )
+
+
 class Exceptions(Protocol):
     """The table of accesses that may fault, with where control then goes on.
 
@@ -333,7 +342,8 @@ class SystemTables:
     `looks_back` says by mnemonic of instructions with an exception entry at how many before one the
     handler of faults looks.  The register `of_processor` says where the data of the processor is:
     it is another when the system lets the code go on on another processor.  What names a register
-    of the mask `enabled` traps till the system has turned it on, which is an event.
+    of the mask `enabled` traps till the system has turned it on, which is an event.  `templates`
+    are pairs of symbols: what is between both the system copies, and writes over the copy.
     """
 
     order: ByteOrder
@@ -349,6 +359,7 @@ class SystemTables:
     looks_back: tuple[tuple[str, int], ...] = ()
     of_processor: Reg | None = None
     enabled: int = 0
+    templates: tuple[tuple[str, str], ...] = ()
 
     def held(self, image: Sections) -> tuple[Held, ...]:
         """What the tables of a file hold where it is, but for accesses that may fault."""

@@ -3,7 +3,7 @@
 Sources: Linux 6.1 arch/powerpc/include/asm/extable.h, feature-fixups.h, bug.h, jump_label.h,
 code-patching-asm.h, static_call.h, kernel/vmlinux.lds.S, kernel/kprobes.c, kernel/stacktrace.c,
 lib/feature-fixups.c, lib/restart_table.c, kernel/traps.c, kernel/trace/ftrace.c,
-ftrace_mprofile.S, Kconfig (BUILDTIME_TABLE_SORT).
+ftrace_mprofile.S, kernel/optprobes_head.S, kernel/kvm_emul.S, Kconfig (BUILDTIME_TABLE_SORT).
 """
 
 from __future__ import annotations
@@ -50,6 +50,14 @@ _LOOKS_BACK = (("nop", 3), ("isync", 2), ("sync", 1))
 """A machine check of an access to a port is seen at one of these behind it, or at the trap between
 (check_io_access): which it is says how far back the access is, and that is named in a message."""
 
+_TEMPLATES = (
+    ("optprobe_template_entry", "optprobe_template_end"),
+    ("kvm_template_start", "kvm_template_end"),
+    ("kvm_tmp", "kvm_tmp_end"),
+)
+"""Code that is copied for each probe, or for each instruction that a guest gives to its host, with
+other words at labels in it, and the room for the copies."""
+
 _SHAPES = (_STATIC_CALL, _RETURN_PROBE)
 
 FEATURES = ("__ftr_fixup", "__mmu_ftr_fixup", "__fw_ftr_fixup")
@@ -82,6 +90,7 @@ def tables(bits: int, order: ByteOrder) -> SystemTables:
         shapes=_SHAPES,
         walked=WalkedTables(bits, order),
         looks_back=_LOOKS_BACK,
+        templates=_TEMPLATES,
         of_processor=THREAD if bits == 64 else None,  # the paca (asm/paca.h)
         enabled=register_mask(range(VSCR_NJ, len(names(bits)))) & ~register_mask(CONSTANTS),
     )

@@ -39,14 +39,16 @@ MACHINES = {
 
 
 def kernel(body: str, entries: str, folder: Path, bits: int = 32) -> Program:
-    """A kernel of one function; `entries` are pairs of labels, an exception entry a line."""
+    """A kernel of a function, which ends at `.Lend` or else with all of it; `entries` are pairs of
+    labels, an exception entry a line."""
     machine, emulation, start = MACHINES[bits]
     tools = (f"{machine}-linux-gnu-{name}" for name in ("as", "ld"))
     assembler, linker = map(inputs.require_tool, tools)
     pairs = (line.split() for line in entries.splitlines() if line.strip())
     table = "\n".join(f"    .long {access} - ., {resume} - ." for access, resume in pairs)
     source = (
-        f"    .text\n    .globl f\n    .type f, @function\nf:\n{body}\n    .size f, . - f\n"
+        f"    .text\n    .globl f\n    .type f, @function\nf:\n{body}\n"
+        "    .ifndef .Lend\n.Lend:\n    .endif\n    .size f, .Lend - f\n"
         f'    .section __ex_table, "a"\n{table}\n{TABLES}'
     )
     folder.mkdir()
