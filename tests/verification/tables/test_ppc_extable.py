@@ -8,6 +8,7 @@ it what it looks for.
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.elf.image import load
+from rewriter.road.options import Options
+from rewriter.road.pipeline import tune
+from rewriter.verify.check import verify
 from tests.verification.tables.test_ppc_rows import said_of
 
 TABLES = """
@@ -187,3 +191,69 @@ def test_what_stands_before_a_barrier(tmp_path: Path) -> None:
         for first, second in places
     )
     assert "stands before the sync" in said(old, new, "1b .Llater", tmp_path)
+
+
+LOOP = """
+    mr 10, 3
+    li 11, 0
+    li 8, 16
+    mtctr 8
+.Lloop:
+    sync
+1:  lbz 9, 0(10)
+2:  twi 0, 9, 0
+3:  isync
+4:  nop
+.Lback:
+    slwi 7, 9, 3
+    add 7, 7, 9
+    lwz 6, 0(4)
+    xor 6, 6, 7
+    lwz 5, 4(4)
+    add 5, 5, 6
+    mullw 5, 5, 5
+    add 11, 11, 5
+    addi 12, 11, 3
+    addi 4, 4, 8
+    andi. 0, 9, 1
+    bne .Lmore
+    stw 11, 8(4)
+    bdnz .Lloop
+    mr 3, 11
+    blr
+.Lmore:
+    add 11, 11, 9
+    mr 7, 11
+    b .Lfar
+    nop
+    nop
+    nop
+.Lfar:
+    slwi 6, 7, 2
+    lwz 5, 12(4)
+    add 5, 5, 6
+    lwz 8, 16(4)
+    add 8, 8, 5
+    mullw 8, 8, 6
+    xor 11, 11, 8
+    bdnz .Lloop
+    mr 3, 11
+    blr
+.Lbad:
+    li 9, -1
+    b .Lback
+"""
+"""A loop that is faster in another layout, and reads a port."""
+
+
+def test_a_function_that_reads_a_port_is_tuned(tmp_path: Path) -> None:
+    """Its nop with an entry keeps its place, and nothing is taken back."""
+    program = kernel(LOOP, ENTRIES, tmp_path / "old")
+    options, cpu = Options(passes=("layout", "schedule")), program.target.cpus["750"]
+    tuned = tune(program.image, program.target, cpu, options, _quiet, program=program)
+    assert tuned.edits and not any("not verified" in skip.reason for skip in tuned.skips)
+    assert verify(program, replace(program.image, data=tuned.data), _quiet).ok
+
+
+def _quiet(stage: str, done: int, total: int | None) -> None:
+    """Nobody looks."""
