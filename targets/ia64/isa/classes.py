@@ -55,3 +55,8 @@ def changes_state(op: Op) -> bool:
     return bool(
         effects.events or op.sched in _STATE or (op.sched == "SYST_M2" and effects.fixed_writes)
     )
+
+
+def clears(op: Op) -> bool:
+    """Whether a row clears its target predicates where its qualifying predicate is false."""
+    return op.name.endswith(".unc") or op.sched in ("FMISC", "SFMISC")

@@ -17,10 +17,11 @@ from functools import cache
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.masks import bits
+from targets.ia64.isa.classes import clears
 from targets.ia64.isa.fields import QP
 from targets.ia64.isa.formats import PRIVILEGED, SlotOp
 from targets.ia64.isa.rows import TABLE
-from targets.ia64.registers import AR, BR, FR, NUMBERS, PR
+from targets.ia64.registers import AR, BR, FR, GR, NUMBERS, PR
 
 
 class Hazard(Enum):
@@ -50,6 +51,7 @@ def _resources(*names: str) -> int:
 
 
 _PREDICATES = register_mask(range(PR + 1, PR + 64))
+_ROTATING = register_mask((*range(GR + 32, FR), *range(FR + 32, PR), *range(PR + 16, BR)))
 _P63 = 1 << PR + 63
 _BRANCH_REGISTERS = register_mask(range(BR, AR))
 _FLOATING = register_mask(range(FR + 2, PR))
@@ -71,7 +73,10 @@ _WRITTEN_BY_LEVEL = _READ_BY_LEVEL | _resources("ar.rsc", *(f"ar.k{n}" for n in 
 # do they write anything.
 _TAKEN = ("br.cond", "br.call", "br.ret", "br.ia", "brl.cond", "brl.call", "rfi")
 _PURGES = ("ptc", "ptr")
-_CALLS = ("br.call", "brl.call")
+# What reads its predicate as the group has set it, and what checks or sets a field of FPSR by
+# status field 0.
+_BRANCHES = ("BR", "BR_B2", "BRK_B", "NOP_B")
+_BY_FIELD_0 = ("fsetc", "fchkf")
 _INTEGER_TESTS = ("cmp", "cmp4", "tbit", "tnat", "tf")
 
 
@@ -84,16 +89,19 @@ def violations(group: Sequence[Insn]) -> Iterator[Violation]:
         taken: set[int] = set()  # predicates under which control does not come from above
         for first in range(second - 1, -1, -1) if touched[second] else ():
             earlier = group[first]
+            predicate = _qualifying(earlier)
             if earlier.name.startswith(_TAKEN):
-                if (predicate := _qualifying(earlier)) == PR:
+                if predicate == PR:
                     break
                 taken.add(predicate)
-            elif (written[first] & touched[second] or _rotates(later)) and (
-                (predicate := _qualifying(earlier)) not in taken
-            ):
+                continue
+            if taken:  # a branch reads what is written before it in the group
+                taken.difference_update(bits(written[first] & _PREDICATES))
+            if written[first] & touched[second] or _rotates(later) or _rotates(earlier):
                 certain = len({predicate, _qualifying(later)} - {PR}) < 2
+                kept = _cleared(earlier) if predicate in taken else -1
                 for hazard, mask in _clashes(earlier, later):
-                    for register in bits(mask):
+                    for register in bits(mask & kept):
                         yield Violation(first, second, hazard, register, certain)
 
 
@@ -147,13 +155,26 @@ def _clashes(earlier: Insn, later: Insn) -> Iterator[tuple[Hazard, int]]:
         yield Hazard.WAW, waw
     if _rotates(later) and (war := TABLE.uses(earlier) & TABLE.defs(later) & _P63):
         yield Hazard.WAR, war
+    if _rotates(earlier) and _is_renamed(later):
+        yield Hazard.RAW, _FRAME
+
+
+def _is_renamed(insn: Insn) -> bool:
+    """Whether it names a register that stands for another behind a branch that rotates."""
+    effects = TABLE.effects(insn.op)
+    named = (insn.operands[n] for n in (*effects.reads, *effects.writes))
+    return bool(register_mask(named) & _ROTATING)
+
+
+def _cleared(insn: Insn) -> int:
+    """The predicates that it writes even if its qualifying predicate is false."""
+    return TABLE.defs(insn) & _PREDICATES if clears(insn.op) else 0
 
 
 def may_read(earlier: Insn, later: Insn) -> int:
     """Registers that `later` may read although `earlier` writes them."""
     mask = _ALAT | _other_status(earlier, later)
-    is_branch = later.op.flow is not Flow.NEXT and later.name.startswith("br")
-    if is_branch and (_test(earlier) or earlier.op.sched == "TOPR"):
+    if later.op.sched in _BRANCHES and (_test(earlier) or earlier.op.sched == "TOPR"):
         mask |= _PREDICATES
     if earlier.op.sched == "TOBR" and later.name.startswith("br"):
         mask |= _BRANCH_REGISTERS
@@ -181,8 +202,6 @@ def _loaded(insn: Insn) -> int:
 def _may_write(earlier: Insn, later: Insn) -> int:
     """Registers that both may write."""
     mask = _ALAT | _other_status(earlier, later)
-    if later.name in _CALLS:
-        mask |= _PFS
     if earlier.name.startswith(_PURGES) and later.name.startswith(_PURGES):
         mask |= _TRANSLATIONS
     if earlier.name == later.name == "st8.spill":  # each its own bit
@@ -202,6 +221,8 @@ def _computes(insn: Insn) -> bool:
 def _other_status(earlier: Insn, later: Insn) -> int:
     """The status of FPSR, if the two have different fields of it."""
     fields = [insn.operand("sf") for insn in (earlier, later) if insn.has("sf")]
+    if later.name in _BY_FIELD_0 and not fields[0]:
+        return 0
     return _STATUS if len(set(fields)) == 2 else 0
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from rewriter.core.code.transfer import How, Result
 from rewriter.core.isa.instruction import Flow, Op
 from rewriter.core.isa.operands import Kind, Operand
+from targets.ia64.isa.classes import clears
 from targets.ia64.isa.fields import QP
 from targets.ia64.isa.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
 from targets.ia64.isa.i_unit import MASK17
@@ -150,8 +151,7 @@ def _how(op: Op, name: str) -> How:
         return How.SETS
     if op.name.endswith(".and"):
         return How.CLEARS
-    is_always = op.name.endswith(".unc") or op.sched in ("FMISC", "SFMISC")
-    return How.ALWAYS if is_always else How.SET
+    return How.ALWAYS if clears(op) else How.SET
 
 
 def _fixed(op: Op, layout: SlotFormat, registers: list[int]) -> Iterator[Result]:

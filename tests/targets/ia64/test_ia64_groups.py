@@ -179,6 +179,22 @@ def test_rotation_writes_a_predicate_that_was_read() -> None:
     assert (found.hazard.name, found.register) == ("WAR", PR + 63)
 
 
+@pytest.mark.parametrize(("register", "renamed"), [
+    (GR + 31, False), (GR + 33, True), (FR + 31, False), (FR + 32, True), (PR + 15, False),
+    (PR + 16, True),
+])  # fmt: skip
+def test_rotation_gives_registers_other_names(register: int, renamed: bool) -> None:
+    """A branch that is not taken leaves the group open."""
+    readers = {
+        GR: insn("add", "A1", r1=GR + 8, r2=register),
+        FR: insn("stfd", "M9", f2=register, r3=GR + 8),
+        PR: insn("add", "A1", r1=GR + 8, qp=register),
+    }
+    reader = readers[max(base for base in readers if base <= register)]
+    found = [(each.hazard.name, each.register) for each in violations([insn("br.ctop"), reader])]
+    assert found == ([("RAW", NUMBERS["cfm"])] if renamed else [])
+
+
 def test_what_a_stop_must_part_from_epc_and_rum() -> None:
     """Who reads the privilege level and the user mask, row by row, as libopcodes has it."""
     for op in TABLE:
