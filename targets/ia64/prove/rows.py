@@ -65,7 +65,7 @@ def row_transfer(op: Op) -> RowTransfer:
         totals,
         _is_silent(op),
         (*reads, *(n for n, _, _ in writes if ".c." in op.name)),
-        (*sorted(effects.fixed_reads - {_ALAT, _IP}), *exchanged),
+        (*sorted(effects.fixed_reads - {_ALAT, _IP}), *exchanged, *_changed_in_part(op)),
         writes,
         tuple(_fixed(op, layout, sorted(effects.fixed_writes.union(exchanged) - {_ALAT}))),
         tuple(n for n, o in enumerate(layout.operands) if _counts(o, n, increments)),
@@ -184,6 +184,11 @@ def _counts(operand: Operand, index: int, increments: set[int | None]) -> bool:
 
 
 def _is_tagged(op: Op, name: str) -> bool:
+def _changed_in_part(op: Op) -> tuple[int, ...]:
+    """What a row sets a part of: the rest stays as it was."""
+    return (_FLAGS,) if op.name == "fclrf" else ()
+
+
     """An entry of the ALAT has the number of its register; a call links in the register named."""
     effects = TABLE.effects(op)
     enters = _ALAT in effects.fixed_reads and not effects.stores
