@@ -246,7 +246,7 @@ class Run:
     ) -> None:
         """Makes the results; those of an early instruction are seen at once."""
         for register in transfer.renamed:
-            old = self.value(register)
+            old = self._under(register)
             self._set(insn, register, guard, self.terms.term("of", event, register, old))
         for result in transfer.results:
             self._result(insn, transfer, result, guard, values, event)

@@ -42,7 +42,8 @@ class RowTransfer:
     function reads, what it depends on, registers whose number it depends on, the way to the target;
     `mask` one that says which predicates are written, `numbered` those that name registers of the
     system.  `spelling` is what tells the function from those of other rows; `results` has those of
-    `writes` by the register that an operand names.
+    `writes` by the register that an operand names; `renamed` registers get new values, which the
+    rest of the group sees.
     """
 
     op: Op
@@ -67,6 +68,7 @@ class RowTransfer:
     is_floating: bool
     spelling: tuple[Hashable, ...]
     results: tuple[tuple[int, tuple[Result, ...]], ...]
+    renamed: tuple[int, ...]
 
     def transfer(self, insn: Insn, wrong: str) -> Transfer:
         """What the instruction of this row is; `wrong` is why the processor refuses it."""
@@ -85,7 +87,6 @@ class RowTransfer:
             *(_modified(written) if self.is_floating else ()),
         )
         order = moved_order(self.op.sched, self.order, named, defs)
-        is_alloc = insn.name == "alloc"
         return Transfer(
             insn.name,
             uses,
@@ -100,8 +101,8 @@ class RowTransfer:
             self.exit_of(values),
             self.is_test,
             self.is_placed,
-            is_alloc,
-            STACKED if is_alloc else (),
+            bool(self.renamed),
+            self.renamed,
             wrong,
             self.is_ruled,
             period=_BITS if results and order is Order.STORE else 0,

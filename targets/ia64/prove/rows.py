@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from functools import cache
 
-from rewriter.core.code.transfer import How, Result
+from rewriter.core.code.transfer import How, Order, Result
 from rewriter.core.isa.instruction import Flow, Op
 from rewriter.core.isa.operands import Kind, Operand
 from targets.ia64.isa.classes import clears
@@ -19,7 +19,7 @@ from targets.ia64.isa.i_unit import MASK17
 from targets.ia64.isa.rows import TABLE
 from targets.ia64.prove.orders import exit_of, order_of, size_of
 from targets.ia64.prove.row_transfer import MODIFIED, STACKED, RowTransfer, Total, part_of
-from targets.ia64.registers import AR, FR, GR, NAMES, NUMBERS, PR
+from targets.ia64.registers import AR, CONSTANTS, FR, GR, NAMES, NUMBERS, PR
 
 _BANKED = tuple(range(GR + 16, GR + 32))
 _ROTATING_PREDICATES = tuple(range(PR + 16, PR + 64))
@@ -32,6 +32,7 @@ _EXCHANGED = {
     "clrrrb": _ROTATING,
     "clrrrb.pr": _ROTATING_PREDICATES,
 }
+_CHANGEABLE = tuple(register for register in range(len(NAMES)) if register not in CONSTANTS)
 _ALAT, _IP = NUMBERS["alat"], NUMBERS["ip"]
 _FLAGS, _UNAT = NUMBERS["fpsr.flags"], NUMBERS["ar.unat"]
 
@@ -82,7 +83,18 @@ def row_transfer(op: Op) -> RowTransfer:
         any(FR <= layout.operands[n].base < PR for n, _, _ in writes),
         _spelling(op),
         tuple((n, _results(part, how)) for n, part, how in writes),
+        _renamed(op),
     )
+
+
+def _renamed(op: Op) -> tuple[int, ...]:
+    """The registers that get new values: a frame's, or all that a handler may change.
+
+    A system call has results, and a debugger changes what it likes.
+    """
+    if op.name == "alloc":
+        return STACKED
+    return _CHANGEABLE if order_of(op) is Order.SEEN else ()
 
 
 def _spelling(op: Op) -> tuple[Hashable, ...]:
@@ -172,6 +184,11 @@ def _results(part: int, how: How) -> tuple[Result, ...]:
     return tuple(Result(register, part, how) for register in range(len(NAMES)))
 
 
+def _changed_in_part(op: Op) -> tuple[int, ...]:
+    """What a row sets a part of: the rest stays as it was."""
+    return (_FLAGS,) if op.name == "fclrf" else ()
+
+
 def _is_distance(name: str) -> bool:
     return name.startswith("target")
 
@@ -184,11 +201,6 @@ def _counts(operand: Operand, index: int, increments: set[int | None]) -> bool:
 
 
 def _is_tagged(op: Op, name: str) -> bool:
-def _changed_in_part(op: Op) -> tuple[int, ...]:
-    """What a row sets a part of: the rest stays as it was."""
-    return (_FLAGS,) if op.name == "fclrf" else ()
-
-
     """An entry of the ALAT has the number of its register; a call links in the register named."""
     effects = TABLE.effects(op)
     enters = _ALAT in effects.fixed_reads and not effects.stores
