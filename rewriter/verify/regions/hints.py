@@ -39,7 +39,7 @@ def unfounded(target: Provable, terms: Terms, old: Run, new: Run, may_add: bool)
 
 def _goes_back(target: Provable, run: Run) -> bool:
     """Whether control may go from a region to its own start."""
-    start = target.base(min(run.guards))
+    start = target.base(min(run.executed))
     return any(leaving.target == start for leaving in run.leaving)
 
 

@@ -6,8 +6,9 @@ stood so in the old.  Two instructions whose predicates are never both true do n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from sys import maxsize
 
 from rewriter.core.code.transfer import Clash, How, Provable
 from rewriter.verify.regions.code import Code, Group, Step
@@ -20,6 +21,20 @@ class Fault:
 
     at: int
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """A slot's condition, and behind how many places where control may leave it stands.
+
+    A slot that is not part of what is executed has no condition, and stands behind them all.
+    """
+
+    guard: Term | None
+    exits: int
+
+
+_ELSEWHERE = Executed(None, maxsize)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,13 @@ class Clashing:
             self.clash.register,
             self.first.slot.insn,
             self.second.slot.insn,
+        )
+
+    def executed(self, said: Mapping[int, Executed]) -> tuple[Executed, Executed]:
+        """The same of both instructions, from what is known of each address."""
+        return (
+            said.get(self.first.slot.address, _ELSEWHERE),
+            said.get(self.second.slot.address, _ELSEWHERE),
         )
 
     @property
@@ -80,15 +102,24 @@ def illegal(
     old: list[Clashing],
     new: list[Clashing],
     terms: Terms,
-    guards: Mapping[int, Term],
+    before: Mapping[int, Executed],
+    after: Mapping[int, Executed],
 ) -> Iterator[Fault]:
-    """Clashes of the new code that the original did not have and that can happen."""
-    accepted = {each.key for each in old}
+    """Clashes of the new code that the original did not have and that can happen.
+
+    One that it had is under the same conditions, and behind no fewer places where control leaves.
+    """
+    accepted: dict[Hashable, int] = {}
+    for each in old:
+        first, second = each.executed(before)
+        key = each.key, first.guard, second.guard
+        accepted[key] = min(second.exits, accepted.get(key, maxsize))
     for each in new:
-        if each.key in accepted:
+        first, second = each.executed(after)
+        a, b = first.guard, second.guard
+        if second.exits >= accepted.get((each.key, a, b), maxsize + 1):
             continue
         at = each.second.slot.address
-        a, b = guards.get(each.first.slot.address), guards.get(at)
         if not each.is_excused or a is None or b is None or not terms.exclusive(a, b):
             name = target.register_names[each.clash.register]
             yield Fault(at, f"{each.clash.hazard.value} of {name} within an instruction group")

@@ -105,7 +105,7 @@ class _Comparison:
         before, after = self._trusted(old, trusted), Run(self.terms, self.target)
         after.code(new)
         found = clashes(self.target, new)
-        yield from illegal(self.target, trusted, found, self.terms, after.guards)
+        yield from illegal(self.target, trusted, found, self.terms, before.executed, after.executed)
         yield from self._leaving(before, after)
         yield from self._end(before, after, old, new)
         yield from unfounded(self.target, self.terms, before, after, self.hints)

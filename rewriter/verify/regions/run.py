@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, takewhile
 
 from rewriter.core.code.transfer import Exit, How, Order, Provable, Result, Transfer
 from rewriter.core.isa.instruction import Insn
 from rewriter.verify.regions.code import Code, Group, Step
 from rewriter.verify.regions.events import Events
-from rewriter.verify.regions.legality import Clashing
+from rewriter.verify.regions.legality import Clashing, Executed
 from rewriter.verify.regions.terms import Term, Terms
 
 _KINDS = {How.CLEARS: "clear", How.SETS: "set", How.GATHERS: "gather"}
@@ -60,7 +61,7 @@ class Asked:
 
 @dataclass
 class Run:
-    """One region's run: `state` holds the registers written so far, `guards` a term per slot.
+    """One region's run: `state` holds the registers written so far, `executed` is by slot.
 
     `together` are pairs of a system event and what is not free behind it in its group, `asked` the
     prefetches that cannot fault.
@@ -70,7 +71,7 @@ class Run:
     target: Provable
     state: dict[int, Term] = field(default_factory=dict)
     leaving: list[Leaving] = field(default_factory=list)
-    guards: dict[int, Term] = field(default_factory=dict)
+    executed: dict[int, Executed] = field(default_factory=dict)
     together: set[tuple[Term, Term]] = field(default_factory=set)
     asked: list[Asked] = field(default_factory=list)
     ended: bool = False
@@ -94,7 +95,7 @@ class Run:
             for step in code.before
             if step.transfer.order.is_system
         ]
-        trusted = [each for each in trusted if each.is_excused]
+        trusted = [each for each in trusted if each.is_excused and _is_certain(each, code)]
         for number, group in enumerate(code.groups):
             for each in trusted:
                 if each.group == number and not self.leaving:
@@ -139,12 +140,7 @@ class Run:
         return value
 
     def _assume(self, first: Step, second: Step) -> None:
-        """Takes two predicates for exclusive, as the code itself does.
-
-        Not those of branches, which may be set in the same group.
-        """
-        if any(step.transfer.exit for step in (first, second)):
-            return
+        """Takes two predicates for exclusive, as the code itself does."""
         a, b = (
             self.terms.true if guard is None else self.value(guard)
             for guard in (first.transfer.guard, second.transfer.guard)
@@ -167,7 +163,7 @@ class Run:
         guard = terms.true
         if transfer.guard is not None:
             guard = self._read(transfer.guard, insn)
-        self.guards[slot.address] = guard
+        self.executed[slot.address] = Executed(guard, len(self.leaving))
         if self._rotated is not None and (transfer.function or transfer.sums):
             raise Unprovable(self._rotated, "a branch that renames registers is not the last")
         values = [self._read(register, insn) for register in transfer.reads]
@@ -303,3 +299,15 @@ class Run:
         if register not in self.target.constants:
             self._pending[register] = value
             self._writers[register] = insn
+
+
+def _is_certain(each: Clashing, code: Code) -> bool:
+    """Whether control that comes to the group within the region comes to both instructions.
+
+    The predicate of a branch may be set in the same group.
+    """
+    inside = code.groups[each.group]
+    if each.first not in inside or each.second.transfer.exit:
+        return False
+    until = takewhile(lambda step: step != each.second, chain(inside, code.after))
+    return not any(step.transfer.exit or step.transfer.order is Order.SEEN for step in until)

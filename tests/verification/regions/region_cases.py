@@ -197,6 +197,22 @@ DIFFERENT = (
           why="p8 within"),
     _pair("state and call in a group", "mov ar.pfs=r8 | br.call.sptk.many b0=out |",
           "mov ar.pfs=r8 / br.call.sptk.many b0=out |", why="ar.pfs within"),
+    _pair("exclusive unless a branch is taken",
+          "mov r8=0 | (p6) mov r8=1 | (p7) mov r8=2 |"
+          "(p8) br.cond.sptk.few out / (p6) mov r9=1 / (p7) mov r9=2 |",
+          "mov r8=0 | (p7) mov r8=2 | (p6) mov r8=1 |"
+          "(p8) br.cond.sptk.few out / (p6) mov r9=1 / (p7) mov r9=2 |", why="r8"),
+    _pair("exclusive unless a handler keeps control",
+          "mov r8=0 | (p6) mov r8=1 | (p7) mov r8=2 | (p8) break.m 1 / (p6) mov r9=1 /"
+          "(p7) mov r9=2 |",
+          "mov r8=0 | (p7) mov r8=2 | (p6) mov r8=1 | (p8) break.m 1 / (p6) mov r9=1 /"
+          "(p7) mov r9=2 |", why="r8"),
+    _pair("exclusive in another group",
+          "cmp.eq p6,p7=r9,r10 | (p6) mov r8=1 / (p7) mov r8=2 | add r14=r8,r0 |"
+          "cmp.eq p6,p8=r9,r11 | cmp.eq p7,p9=r10,r11 | (p6) mov r8=1 | (p7) mov r8=2 |",
+          "cmp.eq p6,p7=r9,r10 | (p6) mov r8=1 / (p7) mov r8=2 | add r14=r8,r0 |"
+          "cmp.eq p6,p8=r9,r11 | cmp.eq p7,p9=r10,r11 | (p6) mov r8=1 / (p7) mov r8=2 |",
+          why="r8 within"),
     _pair("another target", "(p6) br.cond.sptk.few out |", "(p6) br.cond.sptk.few other |",
           why="target"),
     _pair("another condition", "(p6) br.cond.sptk.few out |", "(p7) br.cond.sptk.few out |",

@@ -61,6 +61,8 @@ def test_what_is_dead_there_may_pass(old: str, new: str, dead: str, tmp_path: Pa
     ("old", "new", "dead", "why"),
     [
         (BRANCH + "ld8 r8=[r9] |", "ld8 r8=[r9] / " + BRANCH, "r8", "ld8 is an access"),
+        (BRANCH + "(p8) mov r8=1 / (p9) mov r8=2 |", "(p8) mov r8=1 / (p9) mov r8=2 |" + BRANCH,
+         "r8", "r8 within"),
         ("ld8 r8=[r9] |" + BRANCH + "mov r11=r9 |", BRANCH + "ld8 r8=[r9] / mov r11=r9 |", "r8",
          "ld8 is an access"),
         (BRANCH + "st8 [r9]=r8 |", "st8 [r9]=r8 / " + BRANCH, "", "st8 is an access"),
@@ -85,7 +87,7 @@ def test_what_is_dead_there_may_pass(old: str, new: str, dead: str, tmp_path: Pa
          "r8 differs"),
     ],
     ids=[
-        "load up", "load down", "store up", "store down", "floating", "branch register",
+        "load up", "clash up", "load down", "store up", "store down", "floating", "branch register",
         "application register", "stack", "thread", "frame", "speculative load", "call", "return",
         "computed", "exits exchanged", "behind the end",
     ],

@@ -141,6 +141,19 @@ def test_the_groups_at_the_ends_are_whole(tmp_path: Path) -> None:
     assert found.reason == "write after write of r9 within an instruction group"
 
 
+def test_what_a_group_needs_of_predicates_before_the_region(tmp_path: Path) -> None:
+    """The first of a pair stands before it, and reads a predicate that is set there."""
+    first = "(p6) mov r9=1 / cmp.eq p6,p8=r11,r0 |"
+    before = without_stop(made(first, tmp_path), 0)
+    old, new = (
+        made(f"(p7) mov r9=2 | {pair} |", tmp_path)
+        for pair in ("(p6) mov r8=1 | (p7) mov r8=2", "(p7) mov r8=2 | (p6) mov r8=1")
+    )
+    found = verdict(Straight(old, before=before), Straight(new, before=before))
+    assert found.reason == "r8 differs at the end"
+    assert verdict(Straight(old, before=before), Straight(old, before=before)).is_equal
+
+
 def test_a_system_instruction_before_the_region(tmp_path: Path) -> None:
     before = without_stop(made("srlz.d |", tmp_path), 0)
     old, new = (
