@@ -53,7 +53,9 @@ def _apart(a: Event, b: Event, ones: int) -> bool:
     ahead, behind = (b.offset - a.offset) & ones, (a.offset - b.offset) & ones
     if ahead < a.size or behind < b.size:
         return False
-    return not (a.period and b.period and ahead % a.period == 0)
+    if not (a.period and b.period):
+        return True
+    return ahead % a.period >= a.size and behind % a.period >= b.size
 
 
 class Events:
@@ -100,5 +102,9 @@ class Events:
             return True
         if event.order is other.order is Order.KEPT:
             return True
+        return self.may_meet(event, other)
+
+    def may_meet(self, event: Event, other: Event) -> bool:
+        """Whether two accesses may both be made, to the same bytes or with the same bit."""
         is_apart = _apart(event, other, self.terms.ones)
         return not is_apart and not self.terms.exclusive(event.guard, other.guard)

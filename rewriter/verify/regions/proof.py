@@ -112,6 +112,9 @@ class _Comparison:
         if not after.together <= before.together:
             at = new.region.slots[0].address
             yield Fault(at, "a stop behind a system instruction is missing")
+        if not after.meeting <= before.meeting:
+            at = new.region.slots[0].address
+            yield Fault(at, "two spills to one bit, perhaps, within an instruction group")
 
     def _trusted(self, old: Code, trusted: list[Clashing]) -> Run:
         """The original's run; what it assumes is known before the terms are made that stay."""

@@ -13,7 +13,7 @@ from itertools import chain, takewhile
 from rewriter.core.code.transfer import Exit, How, Order, Provable, Result, Transfer
 from rewriter.core.isa.instruction import Insn
 from rewriter.verify.regions.code import Code, Group, Step
-from rewriter.verify.regions.events import Events
+from rewriter.verify.regions.events import Event, Events
 from rewriter.verify.regions.legality import Clashing, Executed
 from rewriter.verify.regions.terms import Term, Terms
 
@@ -63,8 +63,9 @@ class Asked:
 class Run:
     """One region's run: `state` holds the registers written so far, `executed` is by slot.
 
-    `together` are pairs of a system event and what is not free behind it in its group, `asked` the
-    prefetches that cannot fault.
+    `together` are pairs of a system event and what is not free behind it in its group, `meeting`
+    pairs of events that perhaps write one bit of a register in one group, `asked` the prefetches
+    that cannot fault.
     """
 
     terms: Terms
@@ -73,6 +74,7 @@ class Run:
     leaving: list[Leaving] = field(default_factory=list)
     executed: dict[int, Executed] = field(default_factory=dict)
     together: set[tuple[Term, Term]] = field(default_factory=set)
+    meeting: set[tuple[Term, Term]] = field(default_factory=set)
     asked: list[Asked] = field(default_factory=list)
     ended: bool = False
 
@@ -86,6 +88,8 @@ class Run:
         self._pending: dict[int, Term] = {}
         self._writers: dict[int, Insn] = {}
         self._system: list[Term] = []
+        self._around: list[Term] = []
+        self._gathering: list[Event] = []
         self._rotated: int | None = None
 
     def code(self, code: Code, trusted: Iterable[Clashing] = ()) -> None:
@@ -94,6 +98,11 @@ class Run:
             self.terms.term("before", step.slot.insn)
             for step in code.before
             if step.transfer.order.is_system
+        ]
+        self._around = [
+            self.terms.term("before", step.slot.insn)
+            for step in code.before
+            if step.transfer.period
         ]
         trusted = [each for each in trusted if each.is_excused and _is_certain(each, code)]
         for number, group in enumerate(code.groups):
@@ -106,6 +115,9 @@ class Run:
         for step in code.after:
             if step.transfer.order is not Order.FREE:
                 self._share(self.terms.term("after", step.slot.insn))
+            if step.transfer.period:
+                after = self.terms.term("after", step.slot.insn)
+                self.meeting.update((event.term, after) for event in self._gathering)
 
     def _group(self, group: Group, seen: frozenset[int]) -> None:
         for step in group:
@@ -118,7 +130,7 @@ class Run:
         self._pending.clear()
         self._writers.clear()
         if group[-1].slot.stop:
-            self._system = []
+            self._system, self._around, self._gathering = [], [], []
 
     @property
     def renames(self) -> bool:
@@ -195,7 +207,17 @@ class Run:
         self._share(event)
         if transfer.order.is_system:
             self._system.append(event)
+        if transfer.period:
+            self._gather(self.events.all[-1])
         return event
+
+    def _gather(self, event: Event) -> None:
+        """Notes those before it in the group that perhaps set the same bit."""
+        self.meeting.update((other, event.term) for other in self._around)
+        for other in self._gathering:
+            if self.events.may_meet(event, other):
+                self.meeting.add((other.term, event.term))
+        self._gathering.append(event)
 
     def _share(self, event: Term) -> None:
         self.together.update((system, event) for system in self._system)

@@ -251,6 +251,11 @@ DIFFERENT = (
           "fsetc.s0 0,64 / fsetc.s1 127,2 |", why="fpsr.controls within"),
     _pair("flags that another field is checked by", "fma.s0 f8=f9,f10,f11 | fchkf.s1 out |",
           "fma.s0 f8=f9,f10,f11 / fchkf.s1 out |", why="fpsr.flags within"),
+    _pair("spills to one bit in a group", "adds r14=512,r9 | st8.spill [r9]=r8 |"
+          "st8.spill [r14]=r10 |",
+          "adds r14=512,r9 | st8.spill [r9]=r8 / st8.spill [r14]=r10 |", why="one bit"),
+    _pair("spills to anywhere in a group", "st8.spill [r9]=r8 | st8.spill [r14]=r10 |",
+          "st8.spill [r9]=r8 / st8.spill [r14]=r10 |", why="one bit"),
     _pair("dead flags dropped", "fma.s0 f8=f9,f10,f11 | mov f8=f9 |", "mov f8=f9 |", why="fma"),
     _pair("another status field", "fma.s0 f8=f9,f10,f11 |", "fma.s1 f8=f9,f10,f11 |", why="f8|fma"),
     _pair("high for low", "fmerge.se f8=f9,f10 | stfd [r8]=f8 |",

@@ -154,6 +154,17 @@ def test_what_a_group_needs_of_predicates_before_the_region(tmp_path: Path) -> N
     assert verdict(Straight(old, before=before), Straight(old, before=before)).is_equal
 
 
+def test_a_spill_before_the_region(tmp_path: Path) -> None:
+    before = without_stop(made("st8.spill [r14]=r15 |", tmp_path), 0)
+    old, new = (
+        made(text, tmp_path)
+        for text in ("nop.m 0 | st8.spill [r8]=r9 |", "st8.spill [r8]=r9 | nop.m 0 |")
+    )
+    found = verdict(Straight(old, before=before), Straight(new, before=before))
+    assert found.reason == "two spills to one bit, perhaps, within an instruction group"
+    assert verdict(Straight(new, before=before), Straight(new, before=before)).is_equal
+
+
 def test_a_system_instruction_before_the_region(tmp_path: Path) -> None:
     before = without_stop(made("srlz.d |", tmp_path), 0)
     old, new = (
