@@ -256,6 +256,8 @@ DIFFERENT = (
           "adds r14=512,r9 | st8.spill [r9]=r8 / st8.spill [r14]=r10 |", why="one bit"),
     _pair("spills to anywhere in a group", "st8.spill [r9]=r8 | st8.spill [r14]=r10 |",
           "st8.spill [r9]=r8 / st8.spill [r14]=r10 |", why="one bit"),
+    _pair("an instruction of some processors only", "add r8=r9,r10 | mov r14=0 |",
+          "add r8=r9,r10 / clz r14=r9 | mov r14=0 |", why="every CPU"),
     _pair("dead flags dropped", "fma.s0 f8=f9,f10,f11 | mov f8=f9 |", "mov f8=f9 |", why="fma"),
     _pair("another status field", "fma.s0 f8=f9,f10,f11 |", "fma.s1 f8=f9,f10,f11 |", why="f8|fma"),
     _pair("high for low", "fmerge.se f8=f9,f10 | stfd [r8]=f8 |",
