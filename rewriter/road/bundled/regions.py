@@ -14,13 +14,12 @@ from rewriter.analysis.bundled_liveness import Beyond, BundledLiveness
 from rewriter.core.code.groups import Slot, groups
 from rewriter.core.code.ordering import Exact
 from rewriter.core.code.superblock import Superblock
-from rewriter.core.errors import BadInput
 from rewriter.core.target.bundling import Bundling, Code, Laid, Region, Routine
 from rewriter.core.target.protocol import CannotMove, Memory
 from rewriter.road.bundled.boundaries import Boundaries
 from rewriter.road.bundled.function import Figures, Placing, Reordered, bounded
 from rewriter.road.bundled.hints import Hinting
-from rewriter.verify.regions.function import open_at_end
+from rewriter.verify.regions.groups import OpenGroup, open_before
 
 NO_GAIN = "nothing is saved where it stands"
 
@@ -53,12 +52,12 @@ class Reordering:
         left: dict[int, str] = {}
         hints: dict[int, Hinted | Declined] = {}
         before: list[Slot] = []
-        joined = self._joined(routine)
+        group = open_before(self.target, self.image, routine.function.start)
         every = {region: self.slots(region) for region in routine.regions}
         live = self.liveness.live(routine, every.__getitem__, self.beyond)
         for region, slots in every.items():
             outcome: Reordered | str = region.reason or "it was not asked for"
-            block = None if region.reason else self.asked(region, slots, joined, live)
+            block = None if region.reason else self.asked(region, slots, bool(group.slots), live)
             if block is not None and region.start in wanted:
                 outcome = self._reordered(routine, region, block)
             if block is not None and self.hinting is not None:
@@ -74,8 +73,9 @@ class Reordering:
             else:
                 left[region.start] = outcome
             before += slots
-            # A region that may change gets a stop at its end: see `_closings`.
-            joined = bool(region.reason) and bool(open_at_end(self.target, slots))
+            group.follow(slots)
+            if not region.reason:  # gets a stop at its end where it may change: see `_closings`
+                group = OpenGroup(self.target)
         placing = self.placed(routine, made, left, moves and not routine.stays)
         return replace(placing, hints=hints) if hints else placing
 
@@ -133,14 +133,28 @@ class Reordering:
     def _closings(self, routine: Routine, made: Mapping[int, Reordered]) -> dict[int, Reordered]:
         """The regions before those, as they are but for a stop at their end."""
         closed: dict[int, Reordered] = {}
-        for one, following in pairwise(routine.regions):
-            if following.start in made and one.start not in made and not one.reason:
+        for number, (one, following) in enumerate(pairwise(routine.regions)):
+            stays = one.start not in made and not one.reason and following.start in made
+            if stays and self._goes_on(routine.regions[: number + 1], made):
                 slots = self.slots(one)
-                if open_at_end(self.target, slots):
-                    code = self.target.assembled(_closed(slots))
-                    figures = self._counted(slots, self.scheduling.cycles(slots))
-                    closed[one.start] = Reordered(one, code, figures, figures)
+                code = self.target.assembled(_closed(slots))
+                figures = self._counted(slots, self.scheduling.cycles(slots))
+                closed[one.start] = Reordered(one, code, figures, figures)
         return closed
+
+    def _goes_on(self, regions: Sequence[Region], made: Mapping[int, Reordered]) -> bool:
+        """Whether a group is open behind the last of these regions, which stays as it is."""
+        every: list[Sequence[Slot]] = []
+        for one in reversed(regions):
+            if one.start in made:
+                break
+            every.append(self.slots(one))
+            if any(slot.stop for slot in every[-1]):
+                break
+        group = OpenGroup(self.target)
+        for slots in reversed(every):
+            group.follow(slots)
+        return bool(group.slots)
 
     def _in_place(
         self, routine: Routine, made: Mapping[int, Reordered], left: dict[int, str]
@@ -161,17 +175,6 @@ class Reordering:
             else:
                 left[start] = NO_GAIN
         return kept, left
-
-    def _joined(self, routine: Routine) -> bool:
-        """Whether a group is open where control comes to a function from the code before it."""
-        start = routine.function.start - self.target.bundle
-        if not any(low <= start < high for low, high in self.image.executable_ranges()):
-            return False
-        try:
-            code = self.image.read(start, self.target.bundle)
-            return bool(open_at_end(self.target, list(self.target.straight(code, start))))
-        except (BadInput, ValueError):
-            return False
 
     def slots(self, region: Region) -> list[Slot]:
         """A region's slots; none where one that stays holds something else."""

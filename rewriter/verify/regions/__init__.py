@@ -7,6 +7,7 @@ code       Straight regions of code, and what the proof knows of each of their i
 derived    Code whose instructions stand alone, as the proof of reordering asks for it
 events     What a region does beside writing registers: accesses and other events, and their order
 function   A function in both files: its regions pair by pair, and what must follow them
+groups     Instruction groups that go on where one region ends and the next begins
 hints      Prefetches that new code has and old code has not
 landmarks  What the unwind table and the system's tables name in code: the same instructions in
            both files

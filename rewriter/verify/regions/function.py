@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +10,10 @@ from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, BundledLiv
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.elf.image import Image
+from rewriter.verify.regions.groups import OpenGroups, free, open_at_end
 from rewriter.verify.regions.landmarks import unwound
 from rewriter.verify.regions.placement import Code as Bundles
 from rewriter.verify.regions.placement import (
@@ -26,9 +26,6 @@ from rewriter.verify.regions.placement import (
     within,
 )
 from rewriter.verify.regions.proof import Regions, Straight, Verdict
-
-Edges = tuple[tuple[Slot, ...], tuple[Slot, ...]]
-"""The slots of open groups, in the old file and in the new one."""
 
 
 @dataclass(frozen=True)
@@ -113,18 +110,18 @@ class Comparison:
             self._idle(one)
         wrong: list[Finding] = []
         shown: dict[int, Evidence] = {}
-        before = self._flowing()
+        start = self.routine.function.start
+        before = OpenGroups(self.target, self.files.old, self.files.new, start)
         for one in placed:
             old = within(self.old, one.old.start, one.old.end, self.size)
             new = within(self.new, one.start, one.end, self.size)
-            joined = self._free(before[1])
-            if not self._same(old, new, one) or (joined and joined != self._free(before[0])):
+            if before.differ or not self._same(old, new, one):
                 outcome = self._compare(one, old, new, before)
                 if isinstance(outcome, Evidence):
                     shown[one.old.start] = outcome
                 else:
                     wrong.append(Finding(self.routine.function, one.old.start, outcome))
-            before = open_at_end(self.target, old), open_at_end(self.target, new)
+            before.follow(old, new)
         wrong += self._end(placed)
         said = unwound(
             self.target,
@@ -151,20 +148,6 @@ class Comparison:
             self.heads.setdefault(end - self.size, self.heads[end])
             end -= self.size
 
-    def _flowing(self) -> Edges:
-        """The groups that are open where control comes to the function from before it."""
-        return self._open_before(self.files.old), self._open_before(self.files.new)
-
-    def _open_before(self, image: Image) -> tuple[Slot, ...]:
-        start = self.routine.function.start - self.size
-        if not any(low <= start < high for low, high in image.executable_ranges()):
-            return ()  # no code, whatever its bytes would be
-        try:
-            slots = list(self.target.straight(image.read(start, self.size), start))
-        except (BadInput, ValueError):
-            return ()
-        return open_at_end(self.target, slots)
-
     def _same(self, old: Sequence[Slot], new: Sequence[Slot], one: Placed) -> bool:
         """Whether a region is plainly what it was: the same slots lead to the same places."""
         if len(old) != len(new):
@@ -187,9 +170,6 @@ class Comparison:
                 return False
         return True
 
-    def _free(self, slots: Sequence[Slot]) -> list[Hashable]:
-        return [self.target.place_free(slot.insn) for slot in slots]
-
     def _place(self, address: int) -> int:
         """The address in the old file that one in the new file stands for."""
         if address not in self.routine.function:
@@ -197,15 +177,18 @@ class Comparison:
         return self.heads.get(address, address if address in self.heads.values() else _NOWHERE)
 
     def _compare(
-        self, one: Placed, old: Sequence[Slot], new: Sequence[Slot], before: Edges
+        self, one: Placed, old: Sequence[Slot], new: Sequence[Slot], before: OpenGroups
     ) -> Evidence | str:
         """The evidence that a region does the same, or why it is not shown."""
         if one.old.reason:
             return f"changed, although {one.old.reason}"
-        left = self._free(open_at_end(self.target, new))
-        if left and left != self._free(open_at_end(self.target, old)):
+        left, was = (free(self.target, open_at_end(self.target, each)) for each in (new, old))
+        if left and left != was:
             return "the group at its end is open"
-        regions = Straight(tuple(old), before[0]), Straight(tuple(new), before[1])
+        regions = (
+            Straight(tuple(old), tuple(before.old.slots)),
+            Straight(tuple(new), tuple(before.new.slots)),
+        )
         verdict = self._proved(regions, self.live, NOTHING_KNOWN)
         assumed: tuple[str, ...] = ()
         if not verdict.is_equal and self.files.beyond:
@@ -242,14 +225,6 @@ class Comparison:
         if all(self.target.is_nop(slot.insn) for slot in rest):
             return []
         return [self._whole("what stands behind its last region is no nop")]
-
-
-def open_at_end(target: Bundling, slots: Sequence[Slot]) -> tuple[Slot, ...]:
-    """The slots of the group that goes on behind straight code; none if nothing goes on."""
-    stops = [n for n, slot in enumerate(slots) if slot.stop]
-    tail = tuple(slots[stops[-1] + 1 if stops else 0 :])
-    gone = any(target.ends(slot.insn) for slot in tail)
-    return () if gone or all(target.is_nop(slot.insn) for slot in tail) else tail
 
 
 STANDARD = "calls and returns between files or through pointers keep to the calling standard"

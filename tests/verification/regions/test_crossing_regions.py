@@ -1,4 +1,4 @@
-"""Registers that are dead at calls and returns: what new code may do with them, and what not.
+"""Registers that are dead at calls and returns, and groups that go on over a region's end.
 
 The new code is the library's source with one instruction changed, assembled and linked again.
 """
@@ -11,9 +11,10 @@ import pytest
 
 import targets
 from fixtures.ia64 import CROSSING, linked
-from rewriter.elf.image import load
+from rewriter.elf.image import Image, load, parse
 from rewriter.verify.regions.check import Verdict, compare
 from rewriter.verify.regions.function import STANDARD
+from targets.ia64.isa.fields import BUNDLE
 
 
 def _compared(folder: Path, function: str, old: str, new: str) -> Verdict:
@@ -76,3 +77,94 @@ def test_what_needs_no_standard_does_not_say_so(tmp_path: Path) -> None:
     new = "nop.m 0\n\tnop.i 1\n\tbr.call.sptk.many b0 = reader"
     verdict = _compared(tmp_path, "calls_reader", old, new)
     assert verdict.ok and not verdict.preconditions
+
+
+# Groups that go on from one region to the next ---------------------------------------------
+
+OPEN = """\
+\t.text
+\t.global before, chained
+\t.proc before
+before:
+\t{ .mmi
+\tcmp.ne p6, p7 = r0, r0
+\tnop.m 0
+\tnop.i 0 ;;
+\t}
+\t{ .mmi
+\tadd r32 = 8, r32
+\tnop.m 0
+\tnop.i 0
+\t}
+\t{ .mmi
+\tnop.m 0
+\tnop.m 0
+\tnop.i 0 ;;
+\t}
+\t.endp before
+\t.proc chained
+chained:
+\t{ .mmi
+\tnop.m 0 ;;
+\tld8 r8 = [r32]
+\tnop.i 0 ;;
+\t}
+\t{ .mbb
+\tnop.m 0
+\t(p6) br.cond.dptk.few second
+\t(p8) br.cond.dptk.few third
+\t}
+\t{ .mii
+\tadd r14 = 8, r32
+\tnop.i 0
+\tnop.i 0
+\t}
+second:
+\t{ .mii
+\tadd r15 = 1, r36
+\tnop.i 0
+\tnop.i 0
+\t}
+third:
+\t{ .mmi
+\tnop.m 0 ;;
+\tld8 r9 = [r14]
+\tnop.i 0 ;;
+\t}
+\t{ .mib
+\tadd r8 = r8, r15
+\tnop.i 0
+\tbr.ret.sptk.many b0 ;;
+\t}
+\t.endp chained
+"""
+STOPS = {"before": 2, "chained": 3, "third": 7}
+"""By name the bundle, counted from the start, that has the stop."""
+
+
+def _without_stops(image: Image, *names: str) -> Image:
+    """The library without the first stop of some bundles."""
+    data, (start, _) = bytearray(image.data), image.executable_ranges()[0]
+    for name in names:
+        at = image.offset_of(start + BUNDLE * STOPS[name])
+        template = {0x09: 0x08, 0x0B: 0x09}[data[at] & 0x1F]
+        data[at] = data[at] & 0xE0 | template
+    return parse(bytes(data), image.name)
+
+
+@pytest.mark.parametrize(("open_in_both", "open_in_new", "register"), [
+    ("", "third", "r14"),
+    ("before", "chained", "r32"),
+    ("", "chained", ""),
+])  # fmt: skip
+def test_groups_go_on_over_regions_and_functions(
+    tmp_path: Path, open_in_both: str, open_in_new: str, register: str
+) -> None:
+    (source := tmp_path / "open.s").write_text(OPEN)
+    old = _without_stops(load(linked(source, tmp_path, "-shared")), *open_in_both.split())
+    new = _without_stops(old, open_in_new)
+    target = targets.of(old).bundling
+    assert target is not None
+    found = compare(old, new, target, lambda *progress: None).findings
+    why = f"read after write of {register} within an instruction group"
+    assert [why in finding for finding in found] == [True] * bool(register)

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import inputs
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.transfer import Order, Transfer
 from rewriter.verify.regions.events import Events
+from rewriter.verify.regions.groups import OpenGroup
 from rewriter.verify.regions.proof import Regions, Straight, Verdict
 from rewriter.verify.regions.terms import Terms
 from targets.ia64.prove.proving import Proving
@@ -163,6 +165,24 @@ def test_a_spill_before_the_region(tmp_path: Path) -> None:
     found = verdict(Straight(old, before=before), Straight(new, before=before))
     assert found.reason == "two spills to one bit, perhaps, within an instruction group"
     assert verdict(Straight(new, before=before), Straight(new, before=before)).is_equal
+
+
+def test_what_goes_on_behind_regions(tmp_path: Path) -> None:
+    """Each region may be entered behind one that control leaves for ever."""
+    target = targets.named("ia64").bundling
+    assert target is not None
+    leaves, goes_on, closed = (
+        made(text, tmp_path) for text in ("br.ret.sptk.many b0 |", "mov r8=r9 |", "nop.m 0 |")
+    )
+    group = OpenGroup(target, without_stop(goes_on, 0))
+    group.follow(without_stop(closed, 0))
+    assert [slot.insn.name for slot in group.slots][:1] == ["adds"]
+    group.follow(without_stop(leaves, 0))
+    assert not group.slots
+    group.follow(without_stop(goes_on, 0))
+    assert len(group.slots) == 3
+    group.follow(closed)
+    assert not group.slots
 
 
 def test_a_system_instruction_before_the_region(tmp_path: Path) -> None:
