@@ -40,6 +40,8 @@ B7 = form("B7", "{indwh}{ih} {b2},{tag13}", INDWH, IH, B2, TAG13, predicated=Fal
 B8 = form("B8", "", predicated=False)
 B9 = form("B9", "{imm21}", IMM21)
 
+_ALWAYS = {"qp": 0}  # a processor refuses another predicate
+
 # A branch that rotates registers: btype, whether it has a qualifying predicate, what it counts.
 _ROTATING = (
     ("br.wexit", 2, True, "ar.ec cfm", "ar.ec cfm p63"),
@@ -54,16 +56,25 @@ CALL = {"reads": "ar.bsp cfm ar.ec psr.cpl rse", "writes": _FRAME + " ar.pfs"}
 def _branches() -> Iterator[SlotOp]:
     yield row("br.cond", B1_COND, "BR", op=4, btype=0, flow=Flow.BRANCH)
     counted = {"reads": "ar.lc", "writes": "ar.lc", "rules": (SLOT2,), "flow": Flow.BRANCH}
-    yield row("br.cloop", B2_LOOP, "BR_B2", op=4, btype=5, **counted)
+    yield row("br.cloop", B2_LOOP, "BR_B2", op=4, btype=5, **counted, **_ALWAYS)
     for name, btype, predicated, reads, writes in _ROTATING:
         layout = B1_COND if predicated else B2_LOOP
         effect = {"reads": reads, "writes": writes, "rules": (SLOT2,), "flow": Flow.BRANCH}
+        effect |= {} if predicated else _ALWAYS
         yield row(name, layout, "BR_B2", op=4, btype=btype, **effect)
     yield row("br.call", B3_CALL, "BR", op=5, **CALL, flow=Flow.CALL)
     yield row("br.call", B5_CALL, "BR", op=1, **CALL, flow=Flow.INDIRECT_CALL)
     yield row("br.cond", B4_COND, "BR", op=0, x6=0x20, btype=0, flow=Flow.INDIRECT)
     yield row(
-        "br.ia", B4_IA, "BR", op=0, x6=0x20, btype=1, qp=0, writes="psr rse", flow=Flow.INDIRECT
+        "br.ia",
+        B4_IA,
+        "BR",
+        op=0,
+        x6=0x20,
+        btype=1,
+        **_ALWAYS,
+        writes="psr rse",
+        flow=Flow.INDIRECT,
     )
     back = {"reads": "ar.bsp ar.pfs cfm psr.cpl rse", "writes": _FRAME + " ar.ec psr.cpl"}
     yield row("br.ret", B4_COND, "BR", op=0, x6=0x21, btype=4, **back, flow=Flow.RETURN)
@@ -101,8 +112,8 @@ def _others() -> Iterator[SlotOp]:
     yield row("hint.b", B9, "NOP_B", op=2, x6=0x01, event=True)
     for name, (x6, reads, writes, rules) in _STATE.items():
         touches = {"reads": reads, "writes": writes, "rules": rules}
-        yield row(name, B8, "BR_B2", op=0, x6=x6, **touches, event=True)
-    yield row("rfi", B8, "BR_B2", op=0, x6=0x08, **_INTERRUPTION, event=True)
+        yield row(name, B8, "BR_B2", op=0, x6=x6, **touches, **_ALWAYS, event=True)
+    yield row("rfi", B8, "BR_B2", op=0, x6=0x08, **_INTERRUPTION, **_ALWAYS, event=True)
 
 
 ROWS = (*_branches(), *_predictions(), *_others())

@@ -18,6 +18,7 @@ row = maker(
         "x": (36, 1),
         "y26": (26, 1),
         "ch": (10, 2),
+        "qp": (0, 6),
     },
 )
 
@@ -61,6 +62,7 @@ M48 = form("M48", "{imm21}", IMM21)
 M48_HINT = form("M48", "{imm19}", IMM19)
 M50 = form("M50", "dahr{dahr3}={imm16}", DAHR3, IMM16)
 
+_ALWAYS = {"qp": 0}  # a processor refuses another predicate
 _ZERO = {"op": 0, "x3": 0}
 _ONE = {"op": 1, "x3": 0}
 _PRIVILEGED = {"rules": (PRIVILEGED,)}
@@ -89,7 +91,7 @@ def _synchronisation() -> Iterator[SlotOp]:
     entry = {"reads": "alat", "writes": "alat"}
     yield row("invala.e", M26, "SYST_M", **ordered, x4=2, x2=1, **entry)
     yield row("invala.e", M27, "SYST_M", **ordered, x4=3, x2=1, **entry)
-    rse = {"rules": (FIRST,), "writes": "rse ar.bspstore ar.rnat"}
+    rse = {"rules": (FIRST,), "writes": "rse ar.bspstore ar.rnat", **_ALWAYS}
     backing = "rse ar.bsp ar.rnat ar.rsc"
     yield row(
         "flushrs", M25, "RSE_M", **ordered, x4=0xC, x2=0, **rse, reads=f"{backing} ar.bspstore"
@@ -116,7 +118,7 @@ def _misc() -> Iterator[SlotOp]:
         "writes": "ar.bspstore ar.rnat cfm rse",
         "rules": (FIRST,),
     }
-    yield row("alloc", M34, "SYST_M2", op=1, x3=6, **frame)
+    yield row("alloc", M34, "SYST_M2", op=1, x3=6, **frame, **_ALWAYS)
 
 
 # A register file behind an index: name, x6 of the move to it (the move from it is 0x10 above).

@@ -87,10 +87,11 @@ def spelling(insn: Insn, address: int) -> str:
     return text
 
 
-# What objdump reads although the manual reserves it: 11 permutations of mux1, a predicate on br.ia,
-# a second register in a compare with r0.
+# What objdump reads although the manual reserves it: 11 permutations of mux1, a second
+# register in a compare with r0, a predicate, which it does not print, on what takes none.
 GNU_ONLY = re.compile(
     _Q + r"(mux1 \w+=\w+,0x\w+|br\.ia\..*|cmp4?\.(gt|le|ge|lt)\.(and|or|or\.andcm) \w+,\w+=r0,\w+)"
+    r"|(br\.(cloop|ctop|cexit)\.|alloc |flushrs|loadrs|cover|clrrrb|epc|bsw|vmsw|rfi).*"
 )
 
 _NOT_TEXT = re.compile(r"^\[\w+\]| <[^>]*>")  # template, symbols

@@ -75,15 +75,28 @@ def test_a_wrong_row_is_seen(objdump: str, tmp_path: Path, monkeypatch: pytest.M
 def test_gnu_reads_only_what_is_listed(objdump: str, tmp_path: Path) -> None:
     """What objdump prints and the manual reserves, one word of each kind."""
     mux, ia, compare = TABLE.find("mux1"), TABLE.find("br.ia"), TABLE.find("cmp.gt.and")
+    loop, frame = TABLE.find("br.cloop"), TABLE.find("alloc")
     cases = (
         ("I", mux.match & SLOT | 1 << 20),
         ("B", ia.match & SLOT | 5),
         ("M", compare.match & SLOT | 9 << 13),
+        ("B", loop.match & SLOT | 6),
+        ("M", frame.match & SLOT | 6),
     )
     for unit, word in cases:
         assert TABLE.decode(word | Unit[unit] << SLOT_BITS) is None
         (text,) = texts(objdump, unit, [word], tmp_path)
         assert GNU_ONLY.fullmatch(text), text
+
+
+@pytest.mark.parametrize("name", [
+    "alloc", "flushrs", "loadrs", "br.cloop", "br.ctop", "br.cexit", "cover", "clrrrb",
+    "clrrrb.pr", "epc", "bsw.0", "bsw.1", "vmsw.0", "vmsw.1", "rfi",
+])  # fmt: skip
+def test_what_takes_no_predicate_has_none(name: str) -> None:
+    op = TABLE.find(name)
+    assert TABLE.decode(op.match) is not None
+    assert not any(TABLE.decode(op.match | predicate) for predicate in (1, 6, 32, 63))
 
 
 @pytest.mark.parametrize("code", range(32))
