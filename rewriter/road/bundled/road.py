@@ -247,11 +247,12 @@ class BundledRoad:
     def _accepted(self, progress: Progress) -> bytes:
         """The file as the verifier accepts it: regions that it does not show equal go back."""
         only: frozenset[Function] | None = None
-        prover = Regions(self.prepared.target.proving)
+        known = self.prepared.routines.known
+        prover = Regions(known.target.proving, known.assume)
         while True:
             data = self._emitted()
             new = replace(self.prepared.image, data=data)
-            verdict = verify(self.prepared.routines.known, new, progress, only, prover, self.jobs)
+            verdict = verify(known, new, progress, only, prover, self.jobs)
             self.evidence.update(verdict.shown)
             if verdict.ok:
                 return data

@@ -98,7 +98,7 @@ def verify(
         sizes = f"from {len(old.data)} to {len(new.data)}"
         return Verdict((f"the size changed {sizes} bytes",), original=tuple(known.code.functions))
     view = replace(old, data=with_old_identity(old, new.data))
-    check = _Check(known, view, prover or Regions(known.target.proving))
+    check = _Check(known, view, prover or Regions(known.target.proving, known.assume))
     check.run(only, progress, jobs)
     wrong = check.wrong
     return Verdict(

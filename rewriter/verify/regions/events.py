@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rewriter.core.assumptions import EVERY, LOADS
 from rewriter.core.code.transfer import Order, Transfer
 from rewriter.verify.regions.terms import Term, Terms
 
@@ -59,10 +60,11 @@ def _apart(a: Event, b: Event, ones: int) -> bool:
 
 
 class Events:
-    """The events of a run, in its order."""
+    """The events of a run, in its order; `assume` says whether a load may come earlier."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, assume: frozenset[str] = EVERY) -> None:
         self.terms = terms
+        self._is_each_in_order = LOADS not in assume
         self.all: list[Event] = []
         self._recent: list[Event] = []  # since the last fence, which is the first of them
         self.fence = terms.term("no fence")  # the last one that what is watched stays behind
@@ -95,6 +97,8 @@ class Events:
 
     def _is_behind(self, event: Event, other: Event) -> bool:
         if other.order.is_fence or event.order.is_fence:
+            return True
+        if self._is_each_in_order and Order.COUNTED not in (event.order, other.order):
             return True
         if other.order not in _BEHIND[event.order]:
             return False

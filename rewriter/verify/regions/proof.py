@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from rewriter.core.assumptions import EVERY
 from rewriter.core.code.transfer import Order, Provable
 from rewriter.verify.regions.code import Code, Reader, Straight
 from rewriter.verify.regions.events import Event
@@ -49,10 +50,10 @@ def _same_place(address: int) -> int:
 
 
 class Regions:
-    """Compares regions of one target."""
+    """Compares regions of one target; `assume` is what a proof may rest on."""
 
-    def __init__(self, target: Provable) -> None:
-        self.target = target
+    def __init__(self, target: Provable, assume: frozenset[str] = EVERY) -> None:
+        self.target, self.assume = target, assume
         self._reader = Reader(target)
 
     def compare(
@@ -75,7 +76,7 @@ class Regions:
         """
         if not old.slots or not new.slots:
             return Verdict(old.slots == new.slots, "a region without instructions")
-        comparison = _Comparison(self.target, live, place, at, hints, left)
+        comparison = _Comparison(self.target, self.assume, live, place, at, hints, left)
         try:
             fault = next(comparison.faults(self._reader.read(old), self._reader.read(new)), None)
         except Unprovable as problem:
@@ -88,6 +89,7 @@ class Regions:
 @dataclass
 class _Comparison:
     target: Provable
+    assume: frozenset[str]
     live: int
     place: Callable[[int], int]
     at: Mapping[int, int]
@@ -102,7 +104,7 @@ class _Comparison:
         yield from misplaced(self.target, old, new)
         yield from outside(self.target, old, new)
         trusted = clashes(self.target, old)
-        before, after = self._trusted(old, trusted), Run(self.terms, self.target)
+        before, after = self._trusted(old, trusted), self._run()
         after.code(new)
         found = clashes(self.target, new)
         yield from illegal(self.target, trusted, found, self.terms, before.executed, after.executed)
@@ -116,12 +118,15 @@ class _Comparison:
             at = new.region.slots[0].address
             yield Fault(at, "two spills to one bit, perhaps, within an instruction group")
 
+    def _run(self) -> Run:
+        return Run(self.terms, self.target, self.assume)
+
     def _trusted(self, old: Code, trusted: list[Clashing]) -> Run:
         """The original's run; what it assumes is known before the terms are made that stay."""
         assumed = -1
         while assumed < self.terms.assumed:
             assumed = self.terms.assumed
-            run = Run(self.terms, self.target)
+            run = self._run()
             run.code(old, trusted)
         return run
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
 
+from rewriter.core.assumptions import EVERY
 from rewriter.core.code.transfer import Exit, How, Order, Provable, Result, Transfer
 from rewriter.core.isa.instruction import Insn
 from rewriter.verify.regions.code import Code, Group, Step
@@ -70,6 +71,7 @@ class Run:
 
     terms: Terms
     target: Provable
+    assume: frozenset[str] = EVERY
     state: dict[int, Term] = field(default_factory=dict)
     leaving: list[Leaving] = field(default_factory=list)
     executed: dict[int, Executed] = field(default_factory=dict)
@@ -79,7 +81,7 @@ class Run:
     ended: bool = False
 
     def __post_init__(self) -> None:
-        self.events = Events(self.terms)
+        self.events = Events(self.terms, self.assume)
         self._initial: dict[int, Term] = {
             register: self.terms.const(value)
             for register, value in self.target.constants.items()

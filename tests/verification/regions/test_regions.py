@@ -11,6 +11,7 @@ import pytest
 
 import targets
 from fixtures import inputs
+from rewriter.core.assumptions import EVERY, LOADS
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.transfer import Order, Transfer
 from rewriter.verify.regions.events import Events
@@ -222,6 +223,29 @@ def test_nothing_may_follow_a_rotation(tmp_path: Path) -> None:
     found = verdict(Straight(code), Straight(code))
     assert found.reason == "a branch that renames registers is not the last"
     assert verdict(Straight(code[:3]), Straight(code[:3])).is_equal
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("ld8 r8=[r9]", "ld8 r10=[r9]"), ("ld8 r8=[r9]", "ld8 r10=[r11]"),
+    ("st8 [r9]=r8", "ld8 r10=[r14]"), ("ld8 r8=[r9]", "st8 [r14]=r10"),
+])  # fmt: skip
+def test_a_load_keeps_its_place_where_none_may_come_earlier(
+    first: str, second: str, tmp_path: Path
+) -> None:
+    lead = "adds r14=8,r9 |"
+    old, new = (
+        made(f"{lead} {text} |", tmp_path)
+        for text in (f"{first} | {second}", f"{second} | {first}")
+    )
+    strict = Regions(Proving(), EVERY - {LOADS})
+    assert verdict(Straight(old), Straight(new)).is_equal
+    assert not strict.compare(Straight(old), Straight(new), ALL).is_equal
+    together = made(f"{lead} {first} / {second} / mov r15=r16 |", tmp_path)
+    apart = made(f"{lead} {first} | mov r15=r16 | {second} |", tmp_path)
+    ends = {end_of(together): end_of(apart)}
+    assert strict.compare(
+        Straight(apart), Straight(together), ALL, lambda at: ends.get(at, at)
+    ).is_equal
 
 
 @pytest.mark.parametrize("width", [32, 64])
