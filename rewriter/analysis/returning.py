@@ -1,7 +1,8 @@
 """Which calls never come back, as far as the text shows it.
 
 A function that has no way from its entry to a return, to another function, or to where nobody
-knows runs on for ever, or until the system ends it: `abort`, `__stack_chk_fail`.
+knows runs on for ever, or until the system ends it: `abort`, `__stack_chk_fail`.  It may throw all
+the same: control then goes on at the landing pad of the call, if that has one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, INSIDE
+from rewriter.analysis.edges import CALL, INSIDE, WITHIN
 from rewriter.analysis.flow import Graph, between
 from rewriter.core.code.listing import FLOWS, among
 from rewriter.core.isa.flow import CALLS, To, leading
@@ -44,6 +45,17 @@ class Returning:
         found[graph.source[calls & comes_back[graph.target]]] = False
         return found
 
+    def unfollowed(self, stopping: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """By edge, whether it leads from one of the blocks that are `stopping` to what only stands
+        behind it.  A landing pad may stand there, too, to which another edge leads."""
+        graph = self.graph
+        behind = stopping[graph.source] & (graph.kind == WITHIN)
+        behind &= graph.target == graph.source + 1
+        _, first = np.unique(graph.source[behind], return_index=True)
+        found = np.zeros(len(behind), dtype=bool)
+        found[np.flatnonzero(behind)[first]] = True
+        return found
+
     def stops(self, block: int) -> bool:
         """Whether control does not go on behind the call that ends a block."""
         code = int(self.flows[self.graph.last[block] - 1])
@@ -67,11 +79,17 @@ class Returning:
             block = queue.pop()
             if owner[block] != owner[entry] or self._leaves(block):
                 return True
-            if not self.stops(block):
-                found = {to for kind, to in self._edges(block) if kind in INSIDE} - seen
-                seen |= found
-                queue += found
+            found = set(self._followed(block)) - seen
+            seen |= found
+            queue += found
         return False
+
+    def _followed(self, block: int) -> list[int]:
+        """Where control goes on from a block; from a call that never comes back, if it throws."""
+        found = [to for kind, to in self._edges(block) if kind in INSIDE]
+        if block + 1 in found and self.stops(block):
+            found.remove(block + 1)  # once: a landing pad there is led to twice
+        return found
 
     def _has_return(self, entry: int) -> bool:
         """Whether a function has an instruction that returns: nearly all do."""

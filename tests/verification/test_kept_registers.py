@@ -91,6 +91,30 @@ cold:
     blr
     .cfi_endproc
     .size cold, .-cold
+    .type onward, @function
+onward:
+    .cfi_startproc
+    bl thrown
+    li 14, 0
+    mtlr 16
+    blr
+    .cfi_endproc
+    .size onward, .-onward
+    .type thrown, @function
+thrown:
+    .cfi_startproc
+    .cfi_lsda 0x1b, table
+1:  bl ever
+2:  b kept              # a landing pad: all that comes back does so from there
+    .cfi_endproc
+    .size thrown, .-thrown
+    .section .gcc_except_table, "a", @progbits
+table:
+    .byte 0xff, 0xff, 1
+    .uleb128 8
+    .uleb128 1b - thrown, 2b - 1b, 2b - thrown, 0
+    .uleb128 0, 0, 0, 0
+    .text
 """
 
 
@@ -115,6 +139,7 @@ def said(folder: Path, helper: str, made: str = MADE, uses: tuple[str, str] = US
         "addi 16, 16, 1\nblr",
         "std 14, -8(1)\nli 14, 0\nld 14, -8(1)\nblr",
         "std 14, -8(1)\nmflr 16\nbl inner\nmtlr 16\nld 14, -8(1)\nblr",
+        "std 14, -8(1)\nmflr 16\nbl onward\nld 14, -8(1)\nmtlr 16\nblr",
         "stdu 1, -64(1)\nstd 14, 40(1)\ncmpdi 3, 0\nbeq cold\nld 14, 40(1)\naddi 1, 1, 64\nblr",
         "cmpdi 3, 0\nbeq 1f\nblr\n1: trap",
         "cmpdi 3, 0\nbeq 1f\nblr\n1: bl ever",
@@ -124,6 +149,7 @@ def said(folder: Path, helper: str, made: str = MADE, uses: tuple[str, str] = US
         "another",
         "stored",
         "stored before a call",
+        "stored before a call that throws",
         "cold part in its frame",
         "trap before another function",
         "call that never comes back before another function",
@@ -141,6 +167,7 @@ def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
         "cmpdi 3, 0\nbeq 1f\nstd 14, -8(1)\n1: li 14, 0\nblr",
         "std 14, 0(3)\nli 14, 0\nblr",
         "mflr 16\nbl inner\nmtlr 16\nblr",
+        "mflr 16\nbl onward\nmtlr 16\nblr",
         "b inner",
         "std 14, -8(1)\nli 14, 0\nld 14, -8(1)\nb inner",
         "stdu 1, -64(1)\nstd 14, 40(1)\nli 14, 0\nld 14, 40(1)\naddi 1, 1, 64\nb further",
@@ -156,6 +183,7 @@ def test_a_callee_that_keeps_it(helper: str, tmp_path: Path) -> None:
         "stored on one",
         "elsewhere",
         "by a call",
+        "behind a landing pad of a call that never comes back",
         "in tail",
         "in tail when restored",
         "in tail of a tail",

@@ -101,15 +101,17 @@ def _owners(graph: Graph) -> NDArray[np.int64]:
 
 def _unfollowed(graph: Graph, target: Sequential) -> NDArray[np.bool_]:
     """The edges to what only stands behind an instruction: a call that never comes back, or a trap
-    where control must not come, after which BUG's does not come back either."""
+    where control must not come, after which BUG's does not come back either.  What such a call
+    throws goes on at its landing pad."""
     listing, last = graph.listing, graph.last - 1
     traps = np.flatnonzero(listing.flows[last] == FLOW_CODE[Flow.TRAP])
     words, which = np.unique(listing.words[last[traps]], return_inverse=True)
     insns = map(listing.table.decode, words.tolist())
     never = [insn is not None and target.always_traps(insn) for insn in insns]
-    stopping = Returning(graph).stopping
+    returning = Returning(graph)
+    stopping = returning.stopping
     stopping[traps[np.array(never, dtype=bool)[which]]] = True
-    return np.asarray(stopping[graph.source] & (graph.kind == WITHIN))
+    return returning.unfollowed(stopping)
 
 
 def _events(graph: Graph, saved: int, stack: int) -> tuple[Interned, Interned]:
