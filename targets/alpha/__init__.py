@@ -131,6 +131,7 @@ class Alpha:
     landing: int = RA
     unwound = staticmethod(abi.unwound)
     whole = staticmethod(abi.whole)
+    saves = staticmethod(abi.saves)
     in_order = staticmethod(abi.in_order)
 
     @property

@@ -63,6 +63,12 @@ def whole(insn: Insn) -> tuple[int, int, bool] | None:
     return insn.operands[0], insn.operand("rb"), insn.name in _STORES
 
 
+def saves(insn: Insn) -> int:
+    """Mask of the register that an instruction stores whole, by the stack pointer."""
+    said = whole(insn)
+    return 1 << said[0] if said is not None and said[1:] == (SP, True) else 0
+
+
 def _touches_frame(insn: Insn) -> bool:
     """Whether the stack pointer moves, or a register is kept in the frame, as compilers do it."""
     said = whole(insn)

@@ -282,6 +282,10 @@ class Ppc:
         """(base, displacement, register) of a store of a whole register in the stack."""
         return constants.spill(insn, self.bits)
 
+    def saves(self, insn: Insn) -> int:
+        """Mask of the registers that an instruction stores whole, by the stack pointer."""
+        return constants.saves(insn, self.bits)
+
     def jumps_through(self, insn: Insn) -> tuple[int, bool]:
         """CTR: calls go through it too."""
         return CTR, True

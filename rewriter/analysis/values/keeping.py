@@ -6,9 +6,9 @@ that only their neighbours call need not, nor do those of compilers with a stand
 OCaml's keep none.  Nothing that was known of such a register before the call is known behind it.
 
 A function changes a register where some way from its entry, through what it calls, writes it before
-it stores it in the stack.  That is liveness upside down: a write is what a read is there, and such
-a store what a write is.  What it jumps to with its frame released finds the registers of its caller
-restored, and changes those, whatever was stored before.
+it stores all of it in the stack.  That is liveness upside down: a write is what a read is there,
+and such a store what a write is.  What it jumps to with its frame released finds the registers of
+its caller restored, and changes those, whatever was stored before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rewriter.analysis.relations import LinearEffects
 from rewriter.analysis.returning import Returning
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.isa.interned import Interned
+from rewriter.core.isa.interned import Interned, interned
 from rewriter.core.isa.registers import Masks, in_columns
 from rewriter.core.target.protocol import Sequential
 
@@ -38,7 +38,7 @@ def spoiled(graph: Graph, target: Sequential) -> Masks:
     """By block, a mask of those of the general registers that callees save, by the standard, but
     that what its call enters may change.  What is not seen keeps to the standard, and so does what
     only a computed jump leads to that is not understood."""
-    writes, stores = _events(graph, target.saved, target.stack)
+    writes, stores = _events(graph, target)
     written, stored = summary(graph, writes, stores, _GENERAL)
     unfollowed = _unfollowed(graph, target)
     passed = np.full(len(graph.kind), np.iinfo(np.uint64).max)
@@ -114,16 +114,18 @@ def _unfollowed(graph: Graph, target: Sequential) -> NDArray[np.bool_]:
     return returning.unfollowed(stopping)
 
 
-def _events(graph: Graph, saved: int, stack: int) -> tuple[Interned, Interned]:
-    """By instruction, which of some registers it writes, and which it stores in the stack."""
+def _events(graph: Graph, target: Sequential) -> tuple[Interned, Interned]:
+    """By instruction, which of the registers that callees save it writes, and which it stores whole
+    in the stack."""
     listing = graph.listing
-    mask = in_columns([saved], listing.uses.columns)
+    mask = in_columns([target.saved], listing.uses.columns)
     storing = [bool(listing.table.effects(op).stores) for op in listing.table.rows]
-    at_stack = listing.uses.distinct[:, stack // 64] >> np.uint64(stack % 64) & np.uint64(1)
-    stores = (
-        np.append(storing, (False, False))[listing.rows] & at_stack.astype(bool)[listing.uses.which]
-    )
+    stores = np.flatnonzero(np.append(storing, (False, False))[listing.rows])
+    words, which = np.unique(listing.words[stores], return_inverse=True)
+    insns = map(listing.table.decode, words.tolist())
+    saves = [0 if insn is None else target.saves(insn) & target.saved for insn in insns]
+    saved = interned(in_columns(saves, listing.uses.columns)[which])
     return (
         replace(listing.defs, distinct=listing.defs.distinct & mask),
-        Interned(listing.uses.distinct & mask, np.where(stores, listing.uses.which, 0)),
+        Interned.empty(len(listing), listing.uses.columns).with_others(stores, saved),
     )

@@ -585,6 +585,10 @@ class Sequential(Target, Protocol):
         that of the address, and whether it stores; None of all others."""
         ...
 
+    def saves(self, insn: Insn) -> int:
+        """Mask of the registers that an instruction stores whole, by the stack pointer."""
+        ...
+
     def in_order(self, insn: Insn) -> bool:
         """Whether nothing may pass an instruction, though its operands would allow it."""
         ...

@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 from rewriter.core.code.program import Origin
 from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import register_mask
 from rewriter.core.target.protocol import Definitions
 from targets.ppc.abi import FRAME_BASES
-from targets.ppc.registers import GOT, LR, TOC, ZERO
+from targets.ppc.registers import GOT, GPR, LR, SP, TOC, ZERO
 
 MFLR, _MTLR, _MTCTR = 0x7C0802A6, 0x7C0803A6, 0x7C0903A6
 _MOST = 64
@@ -148,3 +149,11 @@ def spill(insn: Insn, bits: int) -> tuple[int, int, int] | None:
     if insn.name != _STORES[bits] or not FRAME_BASES >> insn.operand("ra0") & 1:
         return None
     return insn.operand("ra0"), displacement_of(insn), insn.operand("rs")
+
+
+def saves(insn: Insn, bits: int) -> int:
+    """Mask of the registers that an instruction stores whole, by the stack pointer."""
+    if insn.name == "stmw" and bits == 32 and insn.operand("ra0") == SP:
+        return register_mask(range(GPR + insn.operand("rs_many"), GPR + 32))
+    spilled = spill(insn, bits)
+    return 1 << spilled[2] if spilled is not None and spilled[0] == SP else 0

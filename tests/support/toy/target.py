@@ -229,6 +229,11 @@ class Toy:
             return None
         return insn.operand("rd"), insn.operand("ra"), insn.name == "stw"
 
+    def saves(self, insn: Insn) -> int:
+        """One, by the stack pointer."""
+        said = self.whole(insn)
+        return 1 << said[0] if said is not None and said[1:] == (STACK, True) else 0
+
     def in_order(self, insn: Insn) -> bool:
         """What moves the stack."""
         return bool(TABLE.defs(insn) >> STACK & 1)
