@@ -264,11 +264,14 @@ def _with_islands(found: Collected, entries: set[int]) -> NDArray[np.int64]:
 
 
 def _never_falls_in(found: Collected, block: int) -> bool:
-    """Whether no function's code comes to a block from the one before it."""
-    if block == 0 or found.owner[block - 1] < 0:
-        return True  # nops between functions, or another island
+    """Whether no function's code comes to a block from those before it."""
+    before = block - 1
+    while before >= 0 and found.owner[before] < 0 and found.codes[before] == FLOW_CODE[Flow.NEXT]:
+        before -= 1  # nops between functions
+    if before < 0 or found.owner[before] < 0:
+        return True  # data, or another island
     ends = (FLOW_CODE[Flow.JUMP], FLOW_CODE[Flow.RETURN], FLOW_CODE[Flow.STOP])
-    return int(found.codes[block - 1]) in ends
+    return int(found.codes[before]) in ends
 
 
 def _entered_from_elsewhere(

@@ -17,6 +17,7 @@ from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import Islands, islands, locked_addresses, near_locks
+from rewriter.analysis.returning import returned_through
 from rewriter.analysis.values.keeping import spoiled
 from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
@@ -732,4 +733,5 @@ def _graph(
         convention = anything(target.everything)
     entries, landings = ways_in
     entries = entries | references.labels
-    return flow.build(listing, functions, references, entries, convention, *leaving, landings)
+    found = flow.build(listing, functions, references, entries, convention, *leaving, landings)
+    return returned_through(found, convention.everything)

@@ -1,21 +1,26 @@
-"""Which calls never come back, as far as the text shows it.
+"""Which calls never come back, as far as the text shows it, and what comes back for another.
 
 A function that has no way from its entry to a return, to another function, or to where nobody
 knows runs on for ever, or until the system ends it: `abort`, `__stack_chk_fail`.  It may throw all
 the same: control then goes on at the landing pad of the call, if that has one.
+
+A function may also run into the one behind it, which then returns for both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, INSIDE, WITHIN
+from rewriter.analysis.edges import CALL, INSIDE, RETURN, WITHIN, Edges
 from rewriter.analysis.flow import Graph, between
 from rewriter.core.code.listing import FLOWS, among
-from rewriter.core.isa.flow import CALLS, To, leading
+from rewriter.core.isa.flow import CALLS, COMING_BACK, FALLING, To, leading
+from rewriter.core.isa.interned import Interned
 
 _LEAVING = frozenset((To.CALLER, To.REGISTER, To.NOWHERE))
 """Where a flow that is no call leads if control may be with the caller after it."""
@@ -64,6 +69,24 @@ class Returning:
         callees = [to for kind, to in self._edges(block) if kind == CALL]
         return bool(callees) and not any(map(self._comes_back, callees))
 
+    def passes(self, block: int) -> bool:
+        """Whether control comes to a block and goes on behind it, as far as its neighbours show.
+
+        Nops behind what never comes back are as long as alignment asks for.
+        """
+        if self.stops(block):
+            return False
+        first, last = between(self._targets, range(block, block + 1))
+        edges = self.graph.by_target[first:last]
+        sources = self.graph.source[edges[self.graph.kind[edges] != RETURN]].tolist()
+        led = any(source != block - 1 or not self.stops(source) for source in sources)
+        return led or bool(self.graph.named[block])
+
+    @cached_property
+    def _targets(self) -> Edges:
+        """Where the edges lead, ascending."""
+        return self.graph.target[self.graph.by_target]
+
     def _comes_back(self, entry: int) -> bool:
         """The same of the function that a block is an entry of, asked once."""
         if entry not in self._known:
@@ -109,3 +132,34 @@ class Returning:
         first, last = between(self._sources, range(block, block + 1))
         for edge in self._order[first:last].tolist():
             yield int(self.graph.kind[edge]), int(self.graph.target[edge])
+
+
+def returned_through(graph: Graph, everything: int) -> Graph:
+    """The graph with edges from the returns of functions that others run into to where those were
+    called from; every register may carry a value along them."""
+    owner, (blocks, to) = graph.function_of, _running_on(graph)
+    pairs = np.unique(np.stack((owner[to], owner[blocks])), axis=1) + len(graph.last)
+    source, target = pairs.astype(graph.source.dtype)
+    which = np.append(graph.passed.which, np.zeros(len(source), dtype=np.uint16))
+    passed = Interned(graph.passed.distinct, which)
+    return replace(
+        graph,
+        source=np.append(graph.source, source),
+        target=np.append(graph.target, target),
+        kind=np.append(graph.kind, np.full(len(source), RETURN, dtype=np.int8)),
+        passed=passed.with_mask(slice(len(graph.source), None), everything),
+    )
+
+
+def _running_on(graph: Graph) -> tuple[Edges, Edges]:
+    """The blocks from which a function runs into another, and the blocks of that, also over what
+    stands between them."""
+    owner, flows = graph.function_of, graph.listing.flows[graph.last - 1]
+    goes_on = among(flows, FALLING | COMING_BACK)
+    owned = np.flatnonzero(owner >= 0)
+    blocks, to = owned[:-1], owned[1:]
+    stops = np.append(0, np.cumsum(~goes_on))
+    crossing = (owner[blocks] != owner[to]) & (stops[blocks] == stops[to])
+    blocks, to, returning = blocks[crossing], to[crossing], Returning(graph)
+    comes = np.array([returning.passes(block) for block in blocks.tolist()], dtype=bool)
+    return blocks[comes], to[comes]

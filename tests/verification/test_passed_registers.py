@@ -1,0 +1,87 @@
+"""What a function leaves in registers may be read by whoever gets it, by whatever way control goes.
+
+Hand-written code keeps to the calling standard as far as its neighbours know nothing better.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
+
+RUNNING_ON = """
+    .text
+    .globl call
+    .type call, @function
+call:
+    .cfi_startproc
+    mflr 0
+    std 0, 16(1)
+    stdu 1, -32(1)
+    bl first
+    add 3, 3, {read}
+    addi 1, 1, 32
+    ld 0, 16(1)
+    mtlr 0
+    blr
+    .cfi_endproc
+    .size call, .-call
+    .type ever, @function
+ever:
+    .cfi_startproc
+    b ever
+    .cfi_endproc
+    .size ever, .-ever
+    .type first, @function
+first:
+    .cfi_startproc
+    addi 3, 3, 1
+    {end}
+    .cfi_endproc
+    .size first, .-first
+    {between}
+    .type second, @function
+second:
+    .cfi_startproc
+    {made}
+    blr
+    .cfi_endproc
+    .size second, .-second
+"""
+"""A function that runs into another, which makes what the caller of the first may read."""
+
+
+def said_of_running_on(folder: Path, end: str, between: str = "", read: int = 12) -> str:
+    """What the verifier says where the second function makes nothing any more."""
+    pair = []
+    for name, made in (("old", "addi 12, 3, 5"), ("new", "nop")):
+        (folder / name).mkdir()
+        source = RUNNING_ON.format(end=end, between=between, made=made, read=read)
+        pair.append(assembled(source, folder / name, "powerpc64le"))
+    return said_of(pair[0], changed_text(*pair))
+
+
+@pytest.mark.parametrize(
+    ("end", "between"),
+    [
+        ("nop", ""),
+        ("nop", "nop\nnop"),
+        ("b second", ""),
+        ("cmpdi 3, 0\nbeqlr", ""),
+        ("cmpdi 3, 0\nbeq 1f\nb ever\n1: tdnei 3, 7", ""),
+    ],
+    ids=["at once", "over nops", "by a branch", "on one way", "behind a trap"],
+)
+def test_a_function_runs_into_another(end: str, between: str, tmp_path: Path) -> None:
+    assert "register r12 differs" in said_of_running_on(tmp_path, end, between)
+
+
+@pytest.mark.parametrize(
+    ("end", "between", "read"),
+    [("nop", "", 3), ("blr", "nop", 12), ("bl ever", "", 12), ("bl ever", "nop", 12)],
+    ids=["not read", "it returns", "behind a call that never comes back", "and over a nop"],
+)
+def test_a_function_ends(end: str, between: str, read: int, tmp_path: Path) -> None:
+    assert not said_of_running_on(tmp_path, end, between, read)
