@@ -61,6 +61,7 @@ from rewriter.elf.probes import NOTES
 from rewriter.elf.sequences import DESCRIPTORS, sequences
 from rewriter.elf.sites import but_for_switches, sites
 from rewriter.elf.unwind import entries as unwind
+from rewriter.elf.unwind.rows import saved_among
 
 _IN_FLIGHT = 100
 """Instructions: the 80 of the 21264 Hardware Reference Manual, 2.6.4, and some that may go."""
@@ -640,6 +641,7 @@ def analyse(
         watched,
         target,
         functions,
+        _given_back(functions, by_start, target),
         (entries | held_by_words, pads),
         ([*throwing, *fixups], calls),
         assume,
@@ -712,10 +714,29 @@ def _made_by_jumps(listing: Listing) -> list[int]:
     return found
 
 
+def _given_back(
+    functions: Iterable[Function], frames: Mapping[int, unwind.Fde], target: Sequential
+) -> dict[str, int]:
+    """By function, a mask of the registers that it saves, by its rows, though callees need not.
+
+    They are as its caller left them when it returns, or, where it is an unwinder, as a landing pad
+    is to find them.
+    """
+    known = {n: target.unwound(n) for n in range(64)}
+    beside = {n: 1 << r for n, r in known.items() if r is not None and not target.returned >> r & 1}
+    found = dict[str, int]()
+    for function in functions:
+        frame = frames.get(function.start)
+        for number in saved_among(frame, beside) if frame is not None else ():
+            found[function.name] = found.get(function.name, 0) | beside[number]
+    return found
+
+
 def _graph(
     listing: Listing,
     target: Sequential,
     functions: tuple[Function, ...],
+    given_back: Mapping[str, int],
     ways_in: tuple[set[int], Sequence[int]],
     leaving: tuple[Sequence[Fixup], Sequence[Fixup]],
     assume: frozenset[str],
@@ -725,7 +746,7 @@ def _graph(
         target.live_after,
         target.passed,
         target.returned,
-        target.results,
+        lambda name: target.results(name) | given_back.get(name, 0),
         target.standard_return,
         target.everything,
     )

@@ -85,3 +85,39 @@ def test_a_function_runs_into_another(end: str, between: str, tmp_path: Path) ->
 )
 def test_a_function_ends(end: str, between: str, read: int, tmp_path: Path) -> None:
     assert not said_of_running_on(tmp_path, end, between, read)
+
+
+UNWINDER = """
+    .set noat
+    .set noreorder
+    .text
+    .globl resume
+    .type resume, @function
+    .ent resume
+resume:
+    .cfi_startproc
+    lda $30, -32($30)
+    .cfi_def_cfa_offset 32
+    stq $16, 0($30)
+    {row}
+    ldq $9, 8($30)
+    {restored}
+    lda $30, 32($30)
+    .cfi_def_cfa_offset 0
+    ret $31, ($26), 1
+    .cfi_endproc
+    .end resume
+    .size resume, .-resume
+"""
+"""What gives a landing pad its registers, as `__builtin_eh_return` does, saves them as others."""
+
+
+@pytest.mark.parametrize("row", [".cfi_offset 16, -32", ""], ids=["by its rows", "not"])
+def test_a_function_gives_back_what_it_saves(row: str, tmp_path: Path) -> None:
+    pair = []
+    for name, restored in (("old", "ldq $16, 0($30)"), ("new", "ldq_u $31, 0($30)")):
+        (tmp_path / name).mkdir()
+        source = UNWINDER.format(row=row, restored=restored)
+        pair.append(assembled(source, tmp_path / name, "alpha"))
+    said = said_of(pair[0], changed_text(*pair))
+    assert "register a0 differs" in said if row else not said

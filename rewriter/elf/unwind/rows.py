@@ -6,7 +6,7 @@ function asked about. Everything unknown is BadInput: the caller then leaves the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -88,6 +88,19 @@ def rows(fde: Fde) -> list[tuple[int, Rules]]:
             address = row_address
     table.append((address, state.rules()))
     return table
+
+
+def saved_among(fde: Fde, numbers: Collection[int]) -> frozenset[int]:
+    """Which of some registers, by numbers below 64, a frame has in memory at some place in it."""
+    code = fde.image.data[slice(*fde.instructions)]
+    if not any(_OFFSET | number in code for number in numbers):
+        return frozenset()  # as of nearly all, without reading their rows
+    rules = (rule for _, row in rows(fde) for rule in row.registers)
+    return frozenset(number for number, (how, _) in rules if how == "offset" and number in numbers)
+
+
+_OFFSET = 0x80
+"""DW_CFA_offset, which has the register in its low bits."""
 
 
 def unchanged(old: Fde, new: Fde) -> bool:
