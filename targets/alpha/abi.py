@@ -25,8 +25,11 @@ FRAME_BASES = register_mask((SP, 15))
 """The stack pointer, and what gcc and the standard use as frame pointer."""
 
 ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA))
-"""$1 is not among them: gcc passes its static chain by direct calls, which we see, and through
-trampolines, which load it themselves.  (Go's closures do otherwise.)"""
+"""$1 is not among them: gcc passes its static chain by direct calls, and through trampolines,
+which load it themselves.  (Go's closures do otherwise.)"""
+
+_STATIC_CHAIN = register_mask((1,))
+"""Of a nested function (gcc-12 config/alpha/alpha.h, STATIC_CHAIN_REGNUM)."""
 
 _PAIR = register_mask((A0, A0 + 1))
 _PAIRED = "_Ots"
@@ -160,5 +163,6 @@ def always_traps(insn: Insn) -> bool:
 
 
 def passed(insn: Insn) -> int:
-    """What a direct call may give its callee: the standard's registers through $26, else any."""
-    return CALL_LIVE if insn.operand("ra") == RA else ALL
+    """What a direct call may give its callee: the standard's registers and the static chain through
+    $26, else any."""
+    return CALL_LIVE | _STATIC_CHAIN if insn.operand("ra") == RA else ALL

@@ -121,3 +121,45 @@ def test_a_function_gives_back_what_it_saves(row: str, tmp_path: Path) -> None:
         pair.append(assembled(source, tmp_path / name, "alpha"))
     said = said_of(pair[0], changed_text(*pair))
     assert "register a0 differs" in said if row else not said
+
+
+NESTED = """
+    .set noat
+    .set noreorder
+    .text
+    .globl outer
+    .type outer, @function
+outer:
+    .cfi_startproc
+    lda $30, -16($30)
+    .cfi_def_cfa_offset 16
+    stq $26, 0($30)
+    {made}
+    bsr $26, inner
+    ldq $26, 0($30)
+    lda $30, 16($30)
+    .cfi_def_cfa_offset 0
+    ret $31, ($26), 1
+    .cfi_endproc
+    .size outer, .-outer
+    .type inner, @function
+inner:
+    .cfi_startproc
+    blt $16, 1f
+    addq $16, {read}, $0
+1:  ret $31, ($26), 1
+    .cfi_endproc
+    .size inner, .-inner
+"""
+"""A nested function finds its outer one's variables by the static chain, $1."""
+
+
+@pytest.mark.parametrize("read", ["$1", "$2"], ids=["read", "not read"])
+def test_a_nested_function_reads_its_chain_behind_a_branch(read: str, tmp_path: Path) -> None:
+    pair = []
+    for name, made in (("old", "lda $1, 8($17)"), ("new", "ldq_u $31, 0($30)")):
+        (tmp_path / name).mkdir()
+        source = NESTED.format(made=made, read=read)
+        pair.append(assembled(source, tmp_path / name, "alpha"))
+    said = said_of(pair[0], changed_text(*pair))
+    assert "register t0 differs" in said if read == "$1" else not said
