@@ -153,15 +153,18 @@ def _unreached(
     graph: Graph, memory: Memory, target: Sequential, references: References
 ) -> frozenset[int]:
     """The jumps whose table goes on behind its bound, to code that nothing else leads to."""
-    found = set[int]()
+    found, starts = set[int](), sorted({table.address for table in references.tables})
     for table in references.tables:
         if not table.exact:
             continue
         entries = target.table_entries(memory, graph.listing, table.address, table.base)
-        for place in entries[len(table.targets) :][:1]:
-            block, jump = graph.block_holding(place), graph.block_holding(table.jump)
-            if graph.function_of[block] == graph.function_of[jump] and not graph.reached[block]:
-                found.add(table.jump)
+        function = graph.functions[graph.function_of[graph.block_holding(table.jump)]]
+        following = bisect_right(starts, table.address)
+        if following < len(starts):
+            entries = entries[: (starts[following] - table.address) // table.size]
+        behind = {place for place in entries[len(table.targets) :] if place in function}
+        if not all(graph.reached[graph.block_holding(place)] for place in behind):
+            found.add(table.jump)
     return frozenset(found)
 
 

@@ -17,6 +17,12 @@ from rewriter.core.code.program import Bound, TableRead
 from rewriter.core.isa.instruction import COMING_BACK
 from rewriter.core.target.protocol import Sequential
 
+_LARGEST = 32
+"""Bits of an index, of any width: no file has a table of more entries."""
+
+_Part = tuple[int, int]
+"""A register, and how many of its low bits matter."""
+
 _COMING_BACK = frozenset(FLOW_CODE[flow] for flow in COMING_BACK)
 
 
@@ -70,40 +76,41 @@ class Reaching:
 
     def bounded(self, read: TableRead) -> int | None:
         """How many entries the bounds on all ways to a table's use let through, if they do."""
-        register, use = read.index, self.listing.index(read.use)
-        queue = [(self.graph.block_holding(read.use), use, register)]
-        seen, most = set[tuple[int, int]](), 0
+        use, part = self.listing.index(read.use), (read.index, read.bits)
+        queue = [(self.graph.block_holding(read.use), use, part)]
+        seen, most = set[tuple[int, _Part]](), 0
         while queue:
-            block, end, register = queue.pop()
-            widened = self._widened(block, end, register)
+            block, end, part = queue.pop()
+            widened = self._widened(block, end, part)
             if widened is None or self.graph.entered[block]:
                 return None
-            register = widened
             for before in self._before(block):
-                count = self._count(before, block, register)
+                count = self._count(before, block, widened)
                 if count is not None:
                     most = max(most, count)
-                elif (before, register) not in seen:
-                    seen.add((before, register))
-                    if not self._keeps(before, register):
+                elif (before, widened) not in seen:
+                    seen.add((before, widened))
+                    if not self._keeps(before, widened[0]):
                         return None
-                    queue.append((before, int(self.graph.last[before]), register))
+                    queue.append((before, int(self.graph.last[before]), widened))
         return most or None
 
-    def _widened(self, block: int, end: int, register: int) -> int | None:
-        """The register that holds a value at a block's start, which is zero-extended at most."""
+    def _widened(self, block: int, end: int, part: _Part) -> _Part | None:
+        """What holds a value at a block's start, which is zero-extended at most."""
+        register, bits = part
         at = self._writer(block, register, end)
         while at is not None:
             insn = self.listing.insn(at)
             step = self.target.widened(insn) if insn is not None else None
             if step is None or step[1] != register:
                 return None
-            register = step[0]
+            register, bits = step[0], min(bits, step[2])
             at = self._writer(block, register, at)
-        return register
+        return register, bits
 
-    def _count(self, block: int, following: int, register: int) -> int | None:
-        """How large a register may be less one, going on from one block to another."""
+    def _count(self, block: int, following: int, part: _Part) -> int | None:
+        """How large the low part of a register may be less one, going on from one block to
+        another."""
         first, last = int(self.graph.first[block]), int(self.graph.last[block])
         if block not in self._bounds:
             self._bounds[block] = self.target.bound(self.listing, first, last - 1)
@@ -113,20 +120,26 @@ class Reaching:
         target = int(self.listing.targets[bound.branch])
         if target == self._start(block + 1):
             return None  # it goes on there in any case
-        if self._writer(block, register, bound.branch, bound.compare) is not None:
+        if self._writer(block, part[0], bound.branch, bound.compare) is not None:
             return None
-        return bound.count if self._compared(bound, first, register) else None
+        return bound.count if self._compared(bound, first, part) else None
 
-    def _compared(self, bound: Bound, first: int, register: int) -> bool:
-        """Whether a register holds what a comparison looks at, but for zero-extension."""
+    def _compared(self, bound: Bound, first: int, part: _Part) -> bool:
+        """Whether a comparison looks at the low part of a register, zero-extended or with more.
+
+        What it does not look at may be anything: a bound on one byte bounds no other.
+        """
+        register, bits = part
         if register == bound.register:
             return True
         block = self.graph.block_holding(int(self.listing.addresses[bound.compare]))
         at = self._writer(block, bound.register, bound.compare, first)
         insn = self.listing.insn(at) if at is not None else None
-        if at is None or insn is None or self.target.widened(insn) != (register, bound.register):
+        step = self.target.widened(insn) if insn is not None else None
+        if at is None or step is None or step[:2] != (register, bound.register):
             return False
-        return self._writer(block, register, bound.compare, at) is None
+        enough = step[2] >= min(bits, _LARGEST)
+        return enough and self._writer(block, register, bound.compare, at) is None
 
     def _start(self, block: int) -> int:
         """Where a block starts; no address behind the last."""

@@ -58,13 +58,14 @@ class TableRead:
     """What a computed jump takes its target from: an entry of a table, to which `base` is added.
 
     `address` is the table's, None where it is not known; the instruction at `use` reads the index
-    in register `index`.
+    in the low `bits` of register `index`.
     """
 
     address: int | None
     base: int
     index: int
     use: int
+    bits: int
 
 
 @dataclass(frozen=True, slots=True)

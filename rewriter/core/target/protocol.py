@@ -625,8 +625,9 @@ class Sequential(Target, Protocol):
         """(base, displacement, register) of a store of a whole register in the stack."""
         ...
 
-    def widened(self, insn: Insn) -> tuple[int, int] | None:
-        """(source, result) of an instruction that does no more than zero-extend a register."""
+    def widened(self, insn: Insn) -> tuple[int, int, int] | None:
+        """(source, result, bits) of an instruction that does no more than zero-extend the low bits
+        of a register, so many."""
         ...
 
     def jumps_through(self, insn: Insn) -> tuple[int, bool]:

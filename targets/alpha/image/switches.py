@@ -26,6 +26,8 @@ ENTRY_SIZE = 4  # bytes of a jump table's entry
 DISTANCES = Distances(ENTRY_SIZE, "little", 64)
 _WITHIN = {"cmpule": 1, "cmpult": 0}
 """Comparisons of an index with the last one, or with how many there are."""
+_WIDTH = 64
+"""The bits of an index that `s4addq` reads."""
 _LONG_MASK = 0xF
 """The bytes of a longword, as ZAPNOT names them."""
 
@@ -53,11 +55,11 @@ def jumps_through(insn: Insn) -> tuple[int, bool]:
     return register, register == PV
 
 
-def widened(insn: Insn) -> tuple[int, int] | None:
-    """(source, result) of an instruction that does no more than zero-extend a register."""
+def widened(insn: Insn) -> tuple[int, int, int] | None:
+    """(source, result, bits) of an instruction that zero-extends the low bits of a register."""
     literal = insn.op.format.name == "operate literal"
     if insn.name == "zapnot" and literal and insn.operand("rb") == _LONG_MASK:
-        return insn.operand("ra"), insn.operand("rc")
+        return insn.operand("ra"), insn.operand("rc"), 32
     return None
 
 
@@ -113,9 +115,9 @@ def _loaded(
         index = scaled.operand("ra")
         for base in bases:
             for table in tables:
-                yield TableRead(table + load.operand("disp"), base, index, place)
+                yield TableRead(table + load.operand("disp"), base, index, place, _WIDTH)
             if not tables:
-                yield TableRead(None, base, index, place)
+                yield TableRead(None, base, index, place, _WIDTH)
 
 
 def _constants(

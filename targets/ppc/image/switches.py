@@ -87,22 +87,27 @@ class _Reader:
         """By the sum of a table's address and an index times the size of an entry."""
         for table, scaled in ((one, other), (other, one)):
             made = self.definitions.made(scaled, at)
-            if not made or not all(_scales(insn) for _, insn in made):
+            if not made or not all(_scaled(insn) for _, insn in made):
                 continue
             tables: Sequence[int | None] = sorted(self.constants.of(table, at)) or (None,)
             for use, scale in made:
                 for place in tables:
                     address = None if place is None else place + displacement
                     for base in bases:
-                        yield TableRead(address, base, scale.operand("rs"), use)
+                        index = scale.operand("rs")
+                        yield TableRead(address, base, index, use, _scaled(scale))
             return
 
 
-def _scales(insn: Insn) -> bool:
-    """Whether an instruction multiplies the low part of a register by the size of an entry."""
-    if insn.name in ("rldicr", "rldic"):
-        return insn.operand("sh6") == _SCALE
-    return insn.name == "rlwinm" and insn.operand("sh") == _SCALE and _rotates_nothing(insn)
+def _scaled(insn: Insn) -> int:
+    """The low bits of a register that an instruction multiplies by the size of an entry, if so."""
+    if insn.name == "rldic":
+        kept = max(64 - _SCALE - insn.operand("mb6"), 0)
+        return kept if insn.operand("sh6") == _SCALE else 0
+    if insn.name == "rldicr":
+        return 64 - _SCALE if insn.operand("sh6") == _SCALE else 0
+    scales = insn.name == "rlwinm" and insn.operand("sh") == _SCALE and _rotates_nothing(insn)
+    return 32 - insn.operand("mb") - _SCALE if scales else 0
 
 
 def _rotates_nothing(insn: Insn) -> bool:
@@ -110,13 +115,14 @@ def _rotates_nothing(insn: Insn) -> bool:
     return insn.operand("me") <= 31 - _SCALE and insn.operand("mb") <= insn.operand("me")
 
 
-def widened(insn: Insn) -> tuple[int, int] | None:
-    """(source, result) of an instruction that does no more than zero-extend a register."""
-    clears = insn.name == "rldicl" and insn.operand("sh6") == 0
-    if insn.name == "rlwinm":
-        clears = insn.operand("sh") == 0 and insn.operand("me") == 31
-        clears &= insn.operand("mb") <= insn.operand("me")
-    return (insn.operand("rs"), insn.operand("ra")) if clears else None
+def widened(insn: Insn) -> tuple[int, int, int] | None:
+    """(source, result, bits) of an instruction that zero-extends the low bits of a register."""
+    kept = 0
+    if insn.name == "rldicl" and insn.operand("sh6") == 0:
+        kept = 64 - insn.operand("mb6")
+    elif insn.name == "rlwinm" and insn.operand("sh") == 0 and insn.operand("me") == 31:
+        kept = 32 - insn.operand("mb")
+    return (insn.operand("rs"), insn.operand("ra"), kept) if kept else None
 
 
 # Bounds -----------------------------------------------------------------------------------

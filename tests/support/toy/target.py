@@ -266,7 +266,7 @@ class Toy:
         """None."""
         return None
 
-    def widened(self, insn: Insn) -> tuple[int, int] | None:
+    def widened(self, insn: Insn) -> tuple[int, int, int] | None:
         """None."""
         return None
 
