@@ -14,12 +14,12 @@ from rewriter.core.code.program import Function, Pin
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.headers import (
+    ET_EXEC,
     PF_W,
     PT_GNU_RELRO,
     PT_LOAD,
     SHF_ALLOC,
     SHF_EXECINSTR,
-    Section,
 )
 from rewriter.elf.image import Image
 from rewriter.elf.linking import R_RELR
@@ -157,14 +157,18 @@ _DATA_TYPES = (1, 14, 15, 16)
 def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
     """Words of data that read like an address in text, whoever put them there: (where, what).
 
-    Data is also what lies in text and reads as no instruction.  None of a file that is loaded
-    anywhere: its addresses are relocated, and many a number reads like one.
+    Data is also what lies in text and reads as no instruction, and all of a file that does not say
+    what is which.  A file whose addresses are fixed may have them at any byte, in what is packed.
+    None of a file that is loaded anywhere: its addresses are relocated, and many a number reads
+    like one.
     """
     size = image.bits // 8
     if image.is_placed_anywhere:
         return
-    for start, words in _data(image, size):
-        yield from _in_text(listing, start, size, words.astype(np.uint64))
+    data = list(_sections(image, 0)) if image.sections else list(_loaded(image))
+    for shift in range(size if image.e_type == ET_EXEC else 1):
+        for start, words in _words(image, data, size, shift):
+            yield from _in_text(listing, start, size, words.astype(np.uint64))
     for start, words in _words(image, _sections(image, SHF_EXECINSTR), size):
         yield from _beside_code(
             listing, _in_text(listing, start, size, words.astype(np.uint64)), size
@@ -190,31 +194,39 @@ _DISTANCE = 4  # bytes
 
 def site_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
     """Words of data that read like the distance from their place to an instruction."""
-    for start, words in _data(image, _DISTANCE):
+    for start, words in _words(image, _sections(image, 0), _DISTANCE):
         places = shifted(start, _DISTANCE * np.arange(len(words)))
         distances = words.astype(np.uint32).view(np.int32).astype(np.int64).astype(np.uint64)
         named = (places + distances) & np.uint64((1 << image.bits) - 1)
         yield from _in_text(listing, start, _DISTANCE, named)
 
 
-def _data(image: Image, size: int) -> Iterator[tuple[int, Words]]:
-    """The words of each section of data, with the address of the first."""
-    return _words(image, _sections(image, 0), size)
+_Extent = tuple[int, int]
+"""The first address of some bytes of the file, and the one behind them."""
 
 
-def _sections(image: Image, executable: int) -> Iterator[Section]:
+def _sections(image: Image, executable: int) -> Iterator[_Extent]:
     """Those that are loaded with content of their own and have this of SHF_EXECINSTR."""
     for section in image.sections:
         loaded = section.sh_type in _DATA_TYPES and section.sh_flags & SHF_ALLOC
         if loaded and section.sh_flags & SHF_EXECINSTR == executable:
-            yield section
+            yield section.sh_addr, section.sh_addr + section.sh_size
 
 
-def _words(image: Image, sections: Iterable[Section], size: int) -> Iterator[tuple[int, Words]]:
-    """The words of sections, with the address of the first."""
-    for section in sections:
-        start = section.sh_addr + -section.sh_addr % size
-        end = start + max(section.sh_addr + section.sh_size - start, 0) // size * size
+def _loaded(image: Image) -> Iterator[_Extent]:
+    """What of the file is in memory, of one without sections."""
+    for segment in image.segments:
+        if segment.p_type == PT_LOAD:
+            yield segment.p_vaddr, segment.p_vaddr + segment.p_filesz
+
+
+def _words(
+    image: Image, extents: Iterable[_Extent], size: int, shift: int = 0
+) -> Iterator[tuple[int, Words]]:
+    """The words whose places divided by their size leave `shift`, with where the first is."""
+    for first, behind in extents:
+        start = first + (shift - first) % size
+        end = start + max(behind - start, 0) // size * size
         yield start, image.words(start, end, size)
 
 

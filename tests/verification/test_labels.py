@@ -1,11 +1,17 @@
-"""Where a jump through a table or a pointer leads: how far a bound on an index reaches."""
+"""Where a jump through a table or a pointer leads: to labels wherever data holds them; and how far a
+bound on an index reaches."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
+import targets
+from fixtures import inputs
+from rewriter.analysis.program import analyse
+from rewriter.elf.image import load
 from tests.verification.tables.test_ppc_rows import assembled
 
 BOUND = """
@@ -73,3 +79,59 @@ def test_entries_behind_the_bound(more: str, tmp_path: Path) -> None:
     source = source.replace(".Lout:\n", ".Lout:\n    blr\n") if only else source
     program = assembled(source, tmp_path, "powerpc64le")
     assert any(table.exact for table in program.references.tables) is not only
+
+
+WORDS = """
+    .globl _start
+    .type _start, @function
+_start:
+    bl run
+    trap
+    .size _start, .-_start
+    .type run, @function
+run:
+    li 5, 1
+    ld 12, 0(3)
+    mtctr 12
+    bctr
+inner:
+    mr 3, 5
+    blr
+    .size run, .-run
+    .data
+    {before}
+    .quad inner
+"""
+
+
+def placed(source: str, folder: Path) -> Path:
+    """A program of fixed addresses."""
+    (folder / "f.s").write_text(source)
+    gcc = inputs.require_tool("powerpc64le-linux-gnu-gcc")
+    command = (gcc, "-nostdlib", "-static", "-no-pie", "f.s", "-o", "f")
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "f"
+
+
+def labels(path: Path) -> set[int]:
+    """Where jumps through pointers lead."""
+    image = load(path)
+    program = analyse(image, targets.of(image))
+    return {place for table in program.references.tables for place in table.targets}
+
+
+@pytest.mark.parametrize("before", [".balign 8", ".balign 8\n.byte 1", ".balign 8\n.long 1"])
+def test_labels_in_packed_data(before: str, tmp_path: Path) -> None:
+    path = placed(WORDS.format(before=before), tmp_path)
+    inner = next(s.st_value for s in load(path).symbols if s.name == "inner")
+    assert labels(path) == {inner}
+
+
+def test_labels_of_a_file_without_sections(tmp_path: Path) -> None:
+    """What is loaded is data and code."""
+    path = placed(WORDS.format(before=".balign 8"), tmp_path)
+    known, data = labels(path), bytearray(path.read_bytes())
+    data[0x28:0x30], data[0x3C:0x40] = bytes(8), bytes(4)  # e_shoff; e_shnum, e_shstrndx
+    path.write_bytes(data)
+    assert not load(path).sections
+    assert known and known <= labels(path)
