@@ -9,14 +9,13 @@ exception_ranges  Where control goes on when an instruction in an exception rang
 flow              The flow of control of a whole text: blocks and edges, as arrays
 functions         Functions of a linked file: unwind table first, then sized symbols; names from
                   symbols
-heights           Whether the stack pointer is where it was when a function was entered, at a place
-                  in it
 jumps             Where computed jumps go, once the flow of control is known as far as it must be
 labels            Which addresses in text a function really makes, of those that its instructions
                   could add up to
 liveness          Which registers anything may read, at every block: one fixed point over the whole
                   text; and which anything that is seen may come from, in a function
 loops             The innermost loops of a text, and how many loops each block is in
+parts             Which functions are parts of one, between which control goes as inside of one
 program           Everything that retune knows about a file's text before it touches it
 relations         Registers that differ by a constant, at every block of a function
 reservations      Addresses between a load-locked and the store-conditional that it is for, and

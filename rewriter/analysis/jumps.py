@@ -7,14 +7,14 @@ one before, until nothing new comes.  A table is as long as the bounds say only 
 come to the jump but past one; a jump through a pointer is a call in tail position only if the
 pointer comes from memory and the stack pointer is back.  Where that cannot be seen it may do
 either: call, or go to a label of its function that data holds; it does not call where unwinders
-find a frame that its block does not give back.  What does not hold is not understood, and its
-function is left alone.
+find a frame that its block does not give back.  Labels are those of all parts of a function
+(`parts`).  What does not hold is not understood, and its function is left alone.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -22,18 +22,16 @@ from itertools import pairwise
 import numpy as np
 
 from rewriter.analysis.flow import Graph
-from rewriter.analysis.heights import Heights
 from rewriter.analysis.labels import Pairs, made
+from rewriter.analysis.parts import Parts
 from rewriter.analysis.relations import LinearEffects
+from rewriter.analysis.values.heights import Heights
 from rewriter.analysis.values.reaching import Reaching
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function, JumpTable, Origin, TableRead
-from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import Masks
 from rewriter.core.target.protocol import Memory, References, Sequential
-from rewriter.elf.unwind.entries import Fde
-from rewriter.elf.unwind.rows import rows
 
 _ROUNDS = 6
 """Graphs that are looked at until what is found is all: real files need two or three."""
@@ -41,6 +39,9 @@ _ROUNDS = 6
 _WAYS = 1 << 18
 """From the jumps through pointers of one function to its labels, each from each: more take minutes
 to follow.  CPython 3.11's interpreter has 44,652, Gforth's engines have a million and more."""
+
+_HELD = frozenset((Origin.SHARED, Origin.MEMORY))
+"""How a jump comes by an address that data holds."""
 
 
 def followed(
@@ -51,21 +52,21 @@ def followed(
     references: References,
     named: Collection[int],
     alone: Collection[int],
-    frames: Mapping[int, Fde],
+    parts: Parts,
 ) -> tuple[References, Graph, frozenset[tuple[int, int]]]:
     """The references with every computed jump settled, and the graph by them; and the calls, with
     the registers that they were taken to keep for that.
 
     `pairs` are what may make its labels, of which those go that no path makes; `named` are
-    addresses in text that data holds, `alone` those of them that nothing else names, `frames`
-    unwind entries by their start.
+    addresses in text that data holds, `alone` those of them that nothing else names, `parts` what
+    functions are parts of one.
     """
     assumed, names = references, (frozenset(named), frozenset(alone))
     effects, relied = LinearEffects(target), set[tuple[int, int]]()
 
     def settled(graph: Graph) -> References:
         known = made(graph, pairs, references)
-        settle = _Settle(graph, memory, target, known, *names, frames, effects)
+        settle = _Settle(graph, memory, target, known, *names, parts, effects)
         found = settle.run()
         relied.update(settle.reaching.relied)
         return found
@@ -82,7 +83,7 @@ def followed(
         _, found = _round(graph_of, settled, assumed)
         found = without(found, {table.jump for table in _more(assumed.tables, found.tables)})
     graph = graph_of(found)
-    open_ended = _unreached(graph, memory, target, found) | _unnamed(graph, effects, found)
+    open_ended = _unreached(graph, memory, target, found) | _unnamed(graph, effects, parts, found)
     if open_ended:
         found = without(found, open_ended)
         graph = graph_of(found)
@@ -168,7 +169,9 @@ def _unreached(
     return frozenset(found)
 
 
-def _unnamed(graph: Graph, effects: LinearEffects, references: References) -> frozenset[int]:
+def _unnamed(
+    graph: Graph, effects: LinearEffects, parts: Parts, references: References
+) -> frozenset[int]:
     """The jumps by a pointer from memory in a function with code that nothing leads to.
 
     It may have labels that nothing names: distances from another one, added while it runs.
@@ -177,7 +180,7 @@ def _unnamed(graph: Graph, effects: LinearEffects, references: References) -> fr
     for table in references.tables:
         if not table.address and table.jump not in references.made:
             function = graph.functions[graph.function_of[graph.block_holding(table.jump)]]
-            if _idle(graph, effects, function):
+            if any(_idle(graph, effects, part) for part in parts.of(function)):
                 found.add(table.jump)
     return frozenset(found)
 
@@ -211,7 +214,7 @@ class _Settle:
     references: References
     named: frozenset[int]
     alone: frozenset[int]
-    frames: Mapping[int, Fde]
+    parts: Parts
     effects: LinearEffects
     _reads: dict[int, list[TableRead]] = field(default_factory=dict)
     _spills: dict[int, list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
@@ -219,11 +222,10 @@ class _Settle:
     def __post_init__(self) -> None:
         self.listing, self.functions = self.graph.listing, self.graph.functions
         self.starts = [function.start for function in self.functions]
-        self._framed = _Framed(self.frames)
         # What `reaching` asks holds no `_Settle`: a circle would keep the graph when it is settled.
-        inner = partial(_is_inner, self.graph, self.starts, self.alone, self._framed)
+        inner = partial(_is_inner, self.graph, self.alone, self.parts)
         self.reaching = Reaching(self.graph, self.target, inner)
-        self.heights = Heights(self.graph, self.effects)
+        self.heights = Heights(self.graph, self.effects, self.parts.depth, self.parts.entered)
 
     def run(self) -> References:
         """The references with tables and unresolved jumps as paths have it."""
@@ -390,16 +392,18 @@ class _Settle:
         origins = set(self._origins(register, jump, frozenset()))
         if None in origins or not origins:
             return None
+        if function.start in self.parts.loose:
+            return None
         labels = self._labels(function)
         if not calls:
-            return self._anywhere(jump, labels) if labels else None
-        if origins == {Origin.SHARED}:
-            return self._anywhere(jump, ())  # a function, while from elsewhere it may be a label
+            return self._led(jump, labels) if labels else None
+        if origins == {Origin.SHARED}:  # small data of the file's own may be there, too
+            return None if labels else self._anywhere(jump, ())
         height = self.heights.at(function, jump)
         if height == 0 and not labels:
             return self._anywhere(jump, ())
         # With a frame of its own on the stack a function does not call another for the last time.
-        return self._anywhere(jump, labels) if height and labels else None
+        return self._led(jump, labels) if height and labels else None
 
     def _either(self, jump: int) -> JumpTable | None:
         """The labels that a jump through a word of memory may go to, if it does not leave instead.
@@ -408,9 +412,20 @@ class _Settle:
         """
         register, _ = self.target.jumps_through(self._insn(jump))
         labels = [place for place in self._labels(self._owner(jump)) if self.listing.has(place)]
-        stored = set(self._origins(register, jump, frozenset())) == {Origin.MEMORY}
-        held = stored and self.references.labels.isdisjoint(labels)
-        return self._anywhere(jump, labels) if held and labels else None
+        origins = set(self._origins(register, jump, frozenset()))
+        held = bool(origins) and origins <= _HELD and self.references.labels.isdisjoint(labels)
+        known = held and self._owner(jump).start not in self.parts.loose
+        return self._led(jump, labels) if known and labels else None
+
+    def _led(self, jump: int, labels: Collection[int]) -> JumpTable:
+        """A jump to labels, or to those of parts of which nobody knows whose they are."""
+        return self._anywhere(jump, {*labels, *self._unowned})
+
+    @cached_property
+    def _unowned(self) -> frozenset[int]:
+        """The labels of such parts."""
+        loose = (function for function in self.functions if function.start in self.parts.loose)
+        return frozenset(place for part in loose for place in self._inside(part))
 
     def _has_frame(self, jump: int) -> bool:
         """Whether unwinders find a frame at a jump, and its block leaves the stack pointer alone.
@@ -419,7 +434,7 @@ class _Settle:
         A table that tells nowhere that a frame is given back is one for calls alone, and says
         nothing of what stands between them.
         """
-        framed = self._framed.of(self._owner(jump).start)
+        framed = self.parts.frames.of(self._owner(jump).start)
         is_told = any(before and not behind for (_, before), (_, behind) in pairwise(framed))
         if not is_told or not _last(framed, jump):
             return False
@@ -434,9 +449,13 @@ class _Settle:
         return sorted(self.references.labels.difference(self._tables) | self.named)
 
     def _labels(self, function: Function) -> list[int]:
-        """The addresses inside a function that its code makes or that data holds."""
-        first, last = (bisect_left(self._names, at) for at in (function.start, function.end))
-        entries = {function.start, *self.target.entries(self.listing, function)}
+        """The addresses inside a function, all its parts, that code makes or that data holds."""
+        return [place for part in self.parts.of(function) for place in self._inside(part)]
+
+    def _inside(self, part: Function) -> list[int]:
+        """Those in one part: not where callers enter it, if they do."""
+        first, last = (bisect_left(self._names, at) for at in (part.start, part.end))
+        entries = {part.start, *self.target.entries(self.listing, part)} - self.parts.inner
         return [place for place in self._names[first:last] if place not in entries]
 
     def _origins(
@@ -462,39 +481,19 @@ class _Settle:
                 yield made[0]
 
 
-class _Framed:
-    """What unwind entries say of frames on the stack, each read once."""
-
-    def __init__(self, frames: Mapping[int, Fde]) -> None:
-        self.frames = frames
-        self._rows: dict[int, list[tuple[int, bool]]] = {}
-
-    def of(self, start: int) -> list[tuple[int, bool]]:
-        """Of a function's unwind rows, whether there is another frame from each on than at first.
-
-        Nothing where it has no rows, or none that are understood.
-        """
-        if start not in self._rows:
-            frame = self.frames.get(start)
-            try:
-                described = [] if frame is None else rows(frame)
-            except BadInput:
-                described = []
-            self._rows[start] = [(at, one.cfa != described[0][1].cfa) for at, one in described]
-        return self._rows[start]
-
-
-def _is_inner(
-    graph: Graph, starts: Sequence[int], alone: Collection[int], framed: _Framed, block: int
-) -> bool:
+def _is_inner(graph: Graph, alone: Collection[int], parts: Parts, block: int) -> bool:
     """Whether nothing but computed jumps of its function comes to a block that data names.
 
-    With a frame on the stack it is no place that is called: a label, of a `goto *`.
+    With a frame on the stack it is no place that is called: a label, of a `goto *`.  One in
+    another part may lead there, too.
     """
     place = int(graph.listing.addresses[graph.first[block]])
-    if place not in alone or graph.elsewhere[block]:
+    if place not in alone or graph.elsewhere[block] or parts.loose:
         return False
-    return _last(framed.of(starts[bisect_right(starts, place) - 1]), place)
+    function = graph.functions[int(graph.function_of[block])]
+    if len(parts.of(function)) > 1:
+        return False
+    return _last(parts.frames.of(function.start), place)
 
 
 def _last(framed: Sequence[tuple[int, bool]], place: int) -> bool:

@@ -15,6 +15,7 @@ from rewriter.analysis import flow, jumps, labels, liveness
 from rewriter.analysis.edges import Convention, anything
 from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
+from rewriter.analysis.parts import parts_of
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import Islands, islands, locked_addresses, near_locks
 from rewriter.analysis.returning import returned_through
@@ -654,7 +655,14 @@ def analyse(
         known,
         named,
         named - entries if TABLES in assume else (),
-        by_start,
+        parts_of(
+            listing,
+            functions,
+            target,
+            by_start,
+            named | known.labels,
+            {} if target.is_kernel(image) else words,
+        ),
     )
     live, changed = _registers(graph, target, jobs)
     if misled := jumps.misled(graph, references, relied, changed):

@@ -1,5 +1,9 @@
-"""Where a jump through a table or a pointer leads: to labels wherever data holds them; and how far a
-bound on an index reaches."""
+"""Where a jump through a pointer leads: to labels of all parts of its function, wherever data holds
+them; and how far a bound on an index reaches.
+
+gcc puts what is seldom executed of a function in a part of its own, which a `goto *` enters and
+leaves like any other code of it.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,111 @@ import pytest
 
 import targets
 from fixtures import inputs
-from rewriter.analysis.program import analyse
+from rewriter.analysis.program import Program, analyse
 from rewriter.elf.image import load
-from tests.verification.tables.test_ppc_rows import assembled
+from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
+
+PARTS = """
+    .text
+    .globl run
+    .type run, @function
+run:
+    .cfi_startproc
+    mflr 0
+    std 0, 16(1)
+    stdu 1, -64(1)
+    .cfi_def_cfa_offset 64
+    .cfi_offset 65, 16
+    std 30, 48(1)
+    .cfi_offset 30, -16
+    {hot}
+    ld 12, 0(3)
+    mtctr 12
+    bctr
+.Lone:
+    fmr 1, 0
+.Lback:
+    ld 30, 48(1)
+    .cfi_remember_state
+    addi 1, 1, 64
+    .cfi_def_cfa_offset 0
+    ld 0, 16(1)
+    mtlr 0
+    blr
+.Lother:
+    .cfi_restore_state
+    li 3, 1
+    b .Lback
+    .cfi_endproc
+    .size run, .-run
+    .type {name}, @function
+{name}:
+    .cfi_startproc
+    .cfi_def_cfa_offset 64
+    .cfi_offset 65, 16
+    .cfi_offset 30, -16
+    mr 3, 30
+    {cold}
+    {end}
+    .cfi_endproc
+    .size {name}, .-{name}
+    .section .data.rel.ro, "aw"
+    .balign 8
+    .quad .Lone, .Lother{between}, {name}
+"""
+
+JUMP = "ld 12, 8(4)\nmtctr 12\nbctr"
+
+JOINED = (
+    {"name": "run.cold", "end": JUMP, "between": "\n.quad 0"},
+    {"name": "apart", "end": "b .Lback", "between": "\n.quad 0"},
+    {"name": "apart", "end": JUMP, "between": ""},
+)
+"""By the name of the part, by a branch into the middle, and by labels of both in one table."""
+
+
+def changed(folder: Path, place: str, code: tuple[str, str], parts: dict[str, str]) -> str:
+    """What the verifier says where some code of a function in two parts became other code."""
+    pair = []
+    for name, text in zip(("old", "new"), code, strict=True):
+        (folder / name).mkdir()
+        source = PARTS.format(**{"hot": "nop", "cold": "nop"} | parts | {place: text})
+        pair.append(assembled(source, folder / name, "powerpc64le"))
+    return said_of(pair[0], changed_text(*pair))
+
+
+@pytest.mark.parametrize("parts", JOINED, ids=("name", "branch", "table"))
+def test_a_jump_leads_to_labels_of_other_parts(parts: dict[str, str], tmp_path: Path) -> None:
+    """What the other part alone reads is read behind the jump."""
+    assert changed(tmp_path, "hot", ("li 30, 1", "li 30, 2"), parts)
+
+
+@pytest.mark.parametrize("parts", JOINED, ids=("name", "branch", "table"))
+def test_what_no_part_reads_may_be_lost(parts: dict[str, str], tmp_path: Path) -> None:
+    assert not changed(tmp_path, "hot", ("li 11, 1", "li 11, 2"), parts)
+
+
+@pytest.mark.parametrize("parts", (JOINED[0], JOINED[2]), ids=("name", "table"))
+def test_a_part_jumps_back_and_calls_nobody(parts: dict[str, str], tmp_path: Path) -> None:
+    """It never writes the stack pointer, but begins with a frame of its function."""
+    assert changed(tmp_path, "cold", ("fneg 0, 2", "fabs 0, 2"), parts)
+
+
+def test_a_part_that_nobody_knows_is_left_alone(tmp_path: Path) -> None:
+    """It begins with a frame, and its jump may go to any label of whose part it is."""
+    parts = {"name": "apart", "end": JUMP, "between": "\n.quad 0"}
+    source = PARTS.format(hot="nop", cold="nop", **parts)
+    program = assembled(source, tmp_path, "powerpc64le")
+    run, apart = (program.function_at(_symbol(program, name)) for name in ("run", "apart"))
+    assert run is not None and apart is not None
+    assert program.not_understood(apart) and not program.not_understood(run)
+    (table,) = program.tables_of(run)
+    assert apart.start in table.targets
+
+
+def _symbol(program: Program, name: str) -> int:
+    return next(s.st_value for s in program.image.symbols if s.name == name)
+
 
 BOUND = """
     .text
@@ -135,3 +241,42 @@ def test_labels_of_a_file_without_sections(tmp_path: Path) -> None:
     path.write_bytes(data)
     assert not load(path).sections
     assert known and known <= labels(path)
+
+
+SMALL = """
+    .set noreorder
+    .text
+    .globl run
+    .ent run
+run:
+    .frame $30, 0, $26, 0
+    ldgp $29, 0($27)
+    lda $1, 1($31)
+    {loaded}
+    jmp $31, ($27)
+.Linner:
+    mov $1, $0
+    ret
+    .end run
+    .section .sdata, "aws"
+    .align 3
+next:
+    .quad {held}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "held", "calls"),
+    [
+        ("ldq $27, next($29) !gprel", ".Linner", False),
+        ("ldq $27, other($29) !literal", "0", True),
+    ],
+    ids=("small data", "shared table"),
+)
+def test_a_label_in_small_data(loaded: str, held: str, calls: bool, tmp_path: Path) -> None:
+    """What is loaded off $29 is a function's address only where the function has no label."""
+    source = SMALL.format(loaded=loaded, held=held)
+    program = assembled(source, tmp_path, "alpha")
+    (function,) = (f for f in program.functions if f.name == "run")
+    assert bool(program.tables_of(function)) is not calls
+    assert not program.not_understood(function)

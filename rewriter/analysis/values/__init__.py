@@ -1,5 +1,6 @@
 """What registers hold, as far as the text shows it.
 
+heights   Whether the stack pointer is where it was when a function was entered, at a place in it
 keeping   Which registers calls change, though the calling standard has callees keep them
 memory    Registers that hold addresses of memory, where no device is
 ranges    Ranges that registers are in at every block of a function, by the branches before it

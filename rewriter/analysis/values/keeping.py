@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from rewriter.analysis.edges import CALL, RETURN, WITHIN
 from rewriter.analysis.flow import Graph
-from rewriter.analysis.heights import Heights
 from rewriter.analysis.liveness import Incoming, summary
 from rewriter.analysis.relations import LinearEffects
 from rewriter.analysis.returning import Returning
+from rewriter.analysis.values.heights import Heights
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.interned import Interned, interned

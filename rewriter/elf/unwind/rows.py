@@ -124,6 +124,14 @@ def initial_rules(fde: Fde) -> Rules:
     return _State(fde.cie, fde.image).rules()
 
 
+def first_rules(fde: Fde) -> Rules:
+    """Return the rules where the entry begins; what is behind is not read."""
+    state = _State(fde.cie, fde.image)
+    for _ in _run(state, fde):
+        break
+    return state.rules()
+
+
 def advances(fde: Fde) -> list[Advance]:
     """Return every advance of the function in order; BadInput for a DW_CFA_set_loc."""
     return _followed(fde).advances

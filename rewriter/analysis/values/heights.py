@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.relations import LinearEffects
 from rewriter.core.code.program import Function
@@ -10,11 +12,26 @@ State = dict[int, int]
 """Registers that are the stack pointer at the entry plus a constant."""
 
 
+def _nothing(start: int) -> int:
+    """A function is called."""
+    return 0
+
+
 class Heights:
     """Answers for a graph, function by function."""
 
-    def __init__(self, graph: Graph, effects: LinearEffects) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        effects: LinearEffects,
+        depth: Callable[[int], int | None] = _nothing,
+        branched_into: Collection[int] = (),
+    ) -> None:
+        """`depth` says how far below its place at the call the stack pointer is at the start of a
+        function, None where that is not known; `branched_into` are the starts of functions into
+        which others branch."""
         self.graph, self.effects, self.target = graph, effects, effects.target
+        self.depth, self.branched_into = depth, branched_into
         self._states: dict[int, State] = {}
         self._function: Function | None = None
 
@@ -24,8 +41,9 @@ class Heights:
 
     def at(self, function: Function, address: int) -> int | None:
         """How far above its place at the entry the stack pointer is on every path, if it is."""
-        if not self._moves(function):
-            return 0
+        if not self._moves(function) and function.start not in self.branched_into:
+            depth = self.depth(function.start)
+            return None if depth is None else -depth
         if self._function != function:
             self._function, self._states = function, self._solve(function)
         block = self.graph.block_holding(address)
@@ -41,16 +59,21 @@ class Heights:
         first, last = listing.span(function.start, function.end)
         return bool((listing.defs[first:last, column] >> bit & 1).any())
 
+    def _entries(self, function: Function) -> set[int]:
+        """Where callers enter a function."""
+        return {function.start, *self.target.entries(self.graph.listing, function)}
+
     def _solve(self, function: Function) -> dict[int, State]:
         """What holds at the start of each block, whatever the path."""
         graph, blocks = self.graph, self.graph.blocks_of(function)
         edges = graph.within(blocks)
-        entry = {self.target.stack: 0}
+        depth = self.depth(function.start)
+        entry = {} if depth is None else {self.target.stack: -depth}
         begins = graph.listing.has(function.start)  # damage has it begin where no code is
         start = graph.block_at(function.start) if begins else None
         states: dict[int, State] = {} if start is None else {start: entry}
         queue = list(states)
-        entries = {function.start, *self.target.entries(graph.listing, function)}
+        entries = self._entries(function)
         for block in blocks:
             if graph.entered[block] and block != start:
                 known = int(graph.listing.addresses[graph.first[block]]) in entries
