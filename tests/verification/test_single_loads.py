@@ -67,8 +67,19 @@ def said(folder: Path, machine: str, *codes: str) -> str:
             "lda $1, 5($31)\nstl $1, 0($16)\nldq $0, 0($16)\nunop\nunop",
             "lda $1, 5($31)\nstl $1, 0($16)\nldl $0, 4($16)\nsll $0, 32, $0\nlda $0, 5($0)",
         ),
+        (
+            PPC,
+            "stw 10, 0(3)\nld 9, -4(3)\nnop\nmr 3, 9",
+            "stw 10, 0(3)\nlwz 9, -4(3)\nrldimi 9, 10, 32, 0\nmr 3, 9",
+        ),
     ],
-    ids=("checked and used", "in halves", "checked and used, Alpha", "half of it stored"),
+    ids=(
+        "checked and used",
+        "in halves",
+        "checked and used, Alpha",
+        "half of it stored",
+        "half of it stored, around the address",
+    ),
 )
 def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path: Path) -> None:
     assert "memory is read once more" in said(tmp_path, machine, old, new)

@@ -24,9 +24,9 @@ Side = tuple[Run, Sequence[Insn | None]]
 ONCE_MORE = "memory is read once more than it was, or a value in parts"
 
 
-class Load(NamedTuple):
-    """What a load reads: bytes from a value and a distance on; `cell` is the aligned cell of memory
-    that they are in, where no access crosses one."""
+class Portion(NamedTuple):
+    """What an access touches: bytes from a value and a distance on; `cell` is the aligned cell of
+    memory that they are in, where no access crosses one."""
 
     root: Term
     distance: int
@@ -34,18 +34,20 @@ class Load(NamedTuple):
     cell: Term | None
     is_whole: bool
 
-    def covers(self, other: Load) -> bool:
-        """Whether all that another load reads is a part of what this one reads."""
+    def covers(self, other: Portion) -> bool:
+        """Whether all that another access touches is a part of this."""
         if self.is_whole and other.cell is self.cell:
             return True
-        return self.root is other.root and 0 <= other.distance - self.distance <= (
-            self.size - other.size
-        )
+        return self.root is other.root and 0 <= self._before(other) <= self.size - other.size
 
-    def meets(self, other: Load) -> bool:
+    def meets(self, other: Portion) -> bool:
         """Whether two accesses from one value have a byte in common."""
-        apart = other.distance - self.distance
-        return self.root is other.root and -other.size < apart < self.size
+        return self.root is other.root and -other.size < self._before(other) < self.size
+
+    def _before(self, other: Portion) -> int:
+        """How far this begins before another one, from one value; addresses go around."""
+        half = 1 << self.root.store.width - 1
+        return (other.distance - self.distance + half) % (2 * half) - half
 
 
 @dataclass
@@ -62,9 +64,9 @@ class Single:
     old: Side
     new: Side
     stack: Term
-    _loaded: list[Load] = field(default_factory=list)
-    _stored: list[Load] = field(default_factory=list)
-    _taken: dict[int, Load] = field(default_factory=dict)
+    _loaded: list[Portion] = field(default_factory=list)
+    _stored: list[Portion] = field(default_factory=list)
+    _taken: dict[int, Portion] = field(default_factory=dict)
     _done: int = 0
     _met: int = 0
 
@@ -78,7 +80,7 @@ class Single:
             if not is_store and not self._take(self._spelled(access), set()):
                 raise Different(ONCE_MORE)
 
-    def _take(self, load: Load, asked: set[int]) -> bool:
+    def _take(self, load: Portion, asked: set[int]) -> bool:
         """Whether an old load is left for a new one, if others of them change for it."""
         for number, old in enumerate(self._loaded):
             if number not in asked and self._holds(old, load):
@@ -88,7 +90,7 @@ class Single:
                     return True
         return False
 
-    def _holds(self, old: Load, new: Load) -> bool:
+    def _holds(self, old: Portion, new: Portion) -> bool:
         """Whether all that a new load reads is what an old one read, at once."""
         if not old.covers(new):
             return False
@@ -96,7 +98,7 @@ class Single:
             return True
         return all(store.meets(new) for store in self._stored if store.meets(old))
 
-    def _accesses(self, side: Side, slots: range) -> Iterator[tuple[bool, Load]]:
+    def _accesses(self, side: Side, slots: range) -> Iterator[tuple[bool, Portion]]:
         """The stores of a run in order, and the loads that give a value."""
         (run, insns), table = side, self.target.table
         for slot in slots:
@@ -110,16 +112,16 @@ class Single:
                 address = self.comparison.through(address_at(get, insn, at, self.target, terms))
                 yield effects.stores, self._place(address, insn, effects.size)
 
-    def _place(self, address: Term, insn: Insn, size: int) -> Load:
+    def _place(self, address: Term, insn: Insn, size: int) -> Portion:
         terms, table = self.comparison.terms, self.target.table
         if not table.aligned:
-            return Load(*terms.linear(address), size, None, is_whole=False)
+            return Portion(*terms.linear(address), size, None, is_whole=False)
         cell = terms.and_(address, terms.const(-table.cell))
         if whole(insn, self.target):
-            return Load(cell, 0, size, cell, is_whole=True)
-        return Load(*terms.linear(address), size, cell, is_whole=size == table.cell)
+            return Portion(cell, 0, size, cell, is_whole=True)
+        return Portion(*terms.linear(address), size, cell, is_whole=size == table.cell)
 
-    def _spelled(self, load: Load) -> Load:
+    def _spelled(self, load: Portion) -> Portion:
         """A new load as the old one that begins at the same place spells it, if it has to be shown
         that it does."""
         if any(old.covers(load) for old in self._loaded):
