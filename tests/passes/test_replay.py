@@ -77,17 +77,17 @@ def test_it_does_the_same(
     value: int | None, quad: int, result: int, half: int, between: list[int], seed: int
 ) -> None:
     """A constant or not, stored to a longword of a loaded quadword, with other stores between."""
-    others = ("stq t4,{0}(a1)", "stl t4,{0}(a0)", "addq t4,t4,t5", "stb t4,{0}(a0)")
+    others = ("stq t4,{0}(a1)", "stl t4,{0}(sp)", "addq t4,t4,t5", "stb t4,{0}(sp)")
     lines = [] if value is None else [f"lda t0,{value}(zero)"]
-    lines += [f"stl t0,{8 * quad + half}(a0)"]
+    lines += [f"stl t0,{8 * quad + half}(sp)"]
     lines += [others[n].format(8 * ((quad + 1 + n) % 5)) for n in between]
-    insns = decoded([*lines, f"ldq ${result},{8 * quad}(a0)", "lda a3,1(zero)"])
+    insns = decoded([*lines, f"ldq ${result},{8 * quad}(sp)", "lda a3,1(zero)"])
     sites = found(insns, "ev67", 1 << result | 1 << 19)
     assume(any(isinstance(site, Insertion) for site in sites))
     draw = random.Random(seed)
     registers = {n: draw.getrandbits(64) for n in (1, 2, 5, 6, 19)}
     middle = DATA + PAGE // 2
-    registers |= {16: middle, 17: middle + 8 * draw.randrange(-4, 5)}
+    registers |= {30: middle, 17: middle + 8 * draw.randrange(-4, 5)}
     content = draw.randbytes(PAGE)
     before = Run(insns, registers, content, (0,))
     after = Run(inserted(insns, sites), registers, content, (0,))
@@ -111,7 +111,7 @@ def test_an_aligned_quadword_shows_its_longwords_aligned() -> None:
     case = read(CASES[0].with_name("zero.case"))
     for insns in (decoded(case.before), decoded(case.after)):
         with pytest.raises(Misaligned):
-            Run(insns, {16: DATA + 1}, bytes(PAGE), (0,))
+            Run(insns, {30: DATA + 1}, bytes(PAGE), (0,))
 
 
 def test_sizes() -> None:

@@ -22,7 +22,9 @@ def test_every_meaning_is_some_rows() -> None:
 
 
 def test_rotating_branches_ask_for_their_predicate_themselves() -> None:
-    for name, expected in (("br.wtop", PR), ("br.cond", PR + 5), ("br.ctop", PR)):
-        insn = TABLE.decode(TABLE.find(name).match | 5)
+    """Those that count take none, and are no instructions with one."""
+    for name, number, expected in (("br.wtop", 5, PR), ("br.cond", 5, PR + 5), ("br.ctop", 0, PR)):
+        insn = TABLE.decode(TABLE.find(name).match | number)
         assert insn is not None
         assert qualifier(insn) == expected
+    assert TABLE.decode(TABLE.find("br.ctop").match | 5) is None
