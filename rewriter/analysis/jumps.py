@@ -398,12 +398,37 @@ class _Settle:
         if not calls:
             return self._led(jump, labels) if labels else None
         if origins == {Origin.SHARED}:  # small data of the file's own may be there, too
-            return None if labels else self._anywhere(jump, ())
+            leaves = not labels or self._holds_functions(register, jump)
+            return self._anywhere(jump, ()) if leaves else None
         height = self.heights.at(function, jump)
         if height == 0 and not labels:
             return self._anywhere(jump, ())
         # With a frame of its own on the stack a function does not call another for the last time.
         return self._led(jump, labels) if height and labels else None
+
+    def _holds_functions(self, register: int, jump: int) -> bool:
+        """Whether the words of shared data that a jump may go by hold, in the file, where callers
+        enter functions: a linker's table does, and no variable for labels."""
+        shared = self.references.pointers(self._owner(jump))
+        loads = [self._insn(place) for place in self.reaching.definitions(register, jump) or ()]
+        spelled = [self.target.spelling.address(load) for load in loads]
+        if None in spelled or not spelled:
+            return False
+        places = [gp + place[1] for gp in shared for place in spelled if place is not None]
+        return bool(places) and all(map(self._is_entered, map(self._word, places)))
+
+    def _word(self, place: int) -> int:
+        """What a word of data holds in the file; 0 where there is none."""
+        size, order = self.target.table.cell, self.target.table.byteorder
+        here = self.memory.is_mapped(place) and self.memory.is_mapped(place + size - 1)
+        return int.from_bytes(self.memory.read(place, size), order) if here else 0
+
+    def _is_entered(self, place: int) -> bool:
+        """Whether callers enter a function at an address."""
+        at = bisect_right(self.starts, place) - 1
+        if at < 0 or place not in self.functions[at]:
+            return False
+        return place in (self.starts[at], *self.target.entries(self.listing, self.functions[at]))
 
     def _either(self, jump: int) -> JumpTable | None:
         """The labels that a jump through a word of memory may go to, if it does not leave instead.

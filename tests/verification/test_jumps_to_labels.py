@@ -280,3 +280,42 @@ def test_a_label_in_small_data(loaded: str, held: str, calls: bool, tmp_path: Pa
     (function,) = (f for f in program.functions if f.name == "run")
     assert bool(program.tables_of(function)) is not calls
     assert not program.not_understood(function)
+
+
+CALLED = """
+    .set noreorder
+    .text
+    .globl run
+    .ent run
+run:
+    .frame $30, 0, $26, 0
+    ldgp $29, 0($27)
+    ldah $16, .Linner($29) !gprelhigh
+    lda $16, .Linner($16) !gprellow
+.Linner:
+    ldq $27, other($29) !literal
+    jmp $31, ($27)
+    .end run
+    .globl other
+    .ent other
+other:
+    .frame $30, 0, $26, 0
+    ldgp $29, 0($27)
+    mov $16, $0
+    ret
+    .end other
+"""
+
+
+def test_a_function_is_called_that_the_linkers_table_holds(tmp_path: Path) -> None:
+    """Also where code gives an address of its own to what it calls, as kernels give theirs."""
+    (tmp_path / "f.s").write_text(CALLED)
+    gcc = inputs.require_tool("alpha-linux-gnu-gcc")
+    options = ("-nostdlib", "-static", "-no-pie", "-Wl,-e,run", "-Wl,--no-relax")
+    file = tmp_path / "f"
+    subprocess.run((gcc, *options, str(tmp_path / "f.s"), "-o", str(file)), check=True)
+    image = load(str(file))
+    program = analyse(image, targets.of(image))
+    (function,) = (one for one in program.functions if one.name == "run")
+    assert not program.not_understood(function)
+    assert not program.tables_of(function)

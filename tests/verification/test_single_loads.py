@@ -97,13 +97,18 @@ def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path
         ),
         (
             ALPHA,
+            "ldl $1, 64($31)\nldq_u $2, 7($16)\nlda $3, 7($16)\nextbl $2, $3, $2\naddq $1, $2, $0",
+            "ldbu $2, 7($16)\nldl $1, 64($31)\nunop\nunop\naddq $1, $2, $0",
+        ),
+        (
+            ALPHA,
             "lda $30, -16($30)\nlda $1, 5($31)\nstl $1, 0($30)\nldq $0, 0($30)\nunop\nunop\n"
             "lda $30, 16($30)",
             "lda $30, -16($30)\nlda $1, 5($31)\nstl $1, 0($30)\nldl $0, 4($30)\nsll $0, 32, $0\n"
             "lda $0, 5($0)\nlda $30, 16($30)",
         ),
     ],
-    ids=("two become one", "a part", "of a cell, before another", "on the stack"),
+    ids=("two become one", "a part", "of a cell, before another", "at a number", "on the stack"),
 )
 def test_fewer_and_narrower_loads_are_the_same(
     machine: str, old: str, new: str, tmp_path: Path

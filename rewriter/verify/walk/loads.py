@@ -15,8 +15,9 @@ from rewriter.core.code.dataflow import Run
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.protocol import Sequential, whole
 from rewriter.core.terms.term import Term
+from rewriter.verify.walk.devices import based
 from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
-from rewriter.verify.walk.stack import address_at, address_of, operands_of
+from rewriter.verify.walk.stack import address_of, operands_of
 
 Side = tuple[Run, Sequence[Insn | None]]
 """A run, with the instructions that it is of; None is one that nobody asks for."""
@@ -107,9 +108,8 @@ class Single:
             if insn is None or effects is None or not effects.size:
                 continue
             if effects.stores or (effects.loads and table.defs(insn)):
-                get = operands_of(run, slot, insn, self.target).__getitem__
-                terms, at = run.state.terms, run.addresses[slot]
-                address = self.comparison.through(address_at(get, insn, at, self.target, terms))
+                held, displacement = based(run, slot, insn, self.target)
+                address = self.comparison.through(held + run.state.terms.const(displacement))
                 yield effects.stores, self._place(address, insn, effects.size)
 
     def _place(self, address: Term, insn: Insn, size: int) -> Portion:
