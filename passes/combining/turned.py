@@ -31,19 +31,16 @@ class Turned:
 
     def _loads(self, match: Match) -> Iterator[Rewrite]:
         size, slot, trace = match.chain.reversal, match.slot, self.trace
-        feeders = trace.slice(slot)
-        free = trace.only_for(slot, feeders)
-        for source in sorted(feeders, reverse=True):
+        # A load that something else reads would stay, and memory be read twice.
+        for source in sorted(trace.only_for(slot, trace.slice(slot)), reverse=True):
             effects = trace.table.effects(trace.insns[source].op)
             if effects.loads and effects.size == size and trace.value[source] in match.sources:
-                for changes in self._loaded(source, slot, alone=source in free):
+                for changes in self._loaded(source, slot):
                     yield self._rewrite(match, changes, source)
 
-    def _loaded(self, source: int, slot: int, *, alone: bool) -> Iterator[dict[int, Insn | None]]:
+    def _loaded(self, source: int, slot: int) -> Iterator[dict[int, Insn | None]]:
         load, result = self.trace.insns[source], self.chains.target(slot)
         direct = self.combining.reversing(load, result, None)
-        if not alone:
-            return  # memory would be read twice
         if direct is not None:
             yield {source: direct, slot: None}
             yield {source: None, slot: direct}

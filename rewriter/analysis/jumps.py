@@ -31,7 +31,7 @@ from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function, JumpTable, Origin, TableRead
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import Masks
-from rewriter.core.target.protocol import Memory, References, Sequential
+from rewriter.core.target.protocol import Memory, References, Sequential, entered_at
 
 _ROUNDS = 6
 """Graphs that are looked at until what is found is all: real files need two or three."""
@@ -425,10 +425,8 @@ class _Settle:
 
     def _is_entered(self, place: int) -> bool:
         """Whether callers enter a function at an address."""
-        at = bisect_right(self.starts, place) - 1
-        if at < 0 or place not in self.functions[at]:
-            return False
-        return place in (self.starts[at], *self.target.entries(self.listing, self.functions[at]))
+        # In front of all functions the last one is asked, which holds no such place.
+        return place in entered_at(self._owner(place), self.listing, self.target)
 
     def _either(self, jump: int) -> JumpTable | None:
         """The labels that a jump through a word of memory may go to, if it does not leave instead.
@@ -480,7 +478,7 @@ class _Settle:
     def _inside(self, part: Function) -> list[int]:
         """Those in one part: not where callers enter it, if they do."""
         first, last = (bisect_left(self._names, at) for at in (part.start, part.end))
-        entries = {part.start, *self.target.entries(self.listing, part)} - self.parts.inner
+        entries = entered_at(part, self.listing, self.target) - self.parts.inner
         return [place for place in self._names[first:last] if place not in entries]
 
     def _origins(

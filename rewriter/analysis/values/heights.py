@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.relations import LinearEffects
 from rewriter.core.code.program import Function
+from rewriter.core.target.protocol import entered_at
 
 State = dict[int, int]
 """Registers that are the stack pointer at the entry plus a constant."""
@@ -59,10 +60,6 @@ class Heights:
         first, last = listing.span(function.start, function.end)
         return bool((listing.defs[first:last, column] >> bit & 1).any())
 
-    def _entries(self, function: Function) -> set[int]:
-        """Where callers enter a function."""
-        return {function.start, *self.target.entries(self.graph.listing, function)}
-
     def _solve(self, function: Function) -> dict[int, State]:
         """What holds at the start of each block, whatever the path."""
         graph, blocks = self.graph, self.graph.blocks_of(function)
@@ -73,7 +70,7 @@ class Heights:
         start = graph.block_at(function.start) if begins else None
         states: dict[int, State] = {} if start is None else {start: entry}
         queue = list(states)
-        entries = self._entries(function)
+        entries = entered_at(function, graph.listing, self.target)
         for block in blocks:
             if graph.entered[block] and block != start:
                 known = int(graph.listing.addresses[graph.first[block]]) in entries

@@ -129,6 +129,11 @@ def whole(insn: Insn, target: Sequential) -> bool:
     return insn.name in target.spelling.CELL_ACCESSES
 
 
+def entered_at(function: Function, listing: Listing, target: Sequential) -> set[int]:
+    """Where callers enter a function."""
+    return {function.start, *target.entries(listing, function)}
+
+
 def asks_processor(insn: Insn, target: Sequential) -> bool:
     """Whether a system's instruction reads where the data of the processor is."""
     register = target.tables.of_processor

@@ -30,7 +30,12 @@ More = Mapping[int, tuple[Insn, ...]]
 
 def barriers(listing: Listing, known: Choosing) -> NDArray[np.intp]:
     """The positions, ascending, of instructions behind which loads wait for branches."""
-    rows = [number for number, op in enumerate(listing.table.rows) if op.name in known.BARRIERS]
+    return _positions(listing, known.BARRIERS)
+
+
+def _positions(listing: Listing, names: Collection[str]) -> NDArray[np.intp]:
+    """The positions, ascending, of the instructions of some names."""
+    rows = [number for number, op in enumerate(listing.table.rows) if op.name in names]
     return np.flatnonzero(np.isin(listing.rows, rows))
 
 
@@ -48,10 +53,8 @@ def branches(
     prover: Prover,
 ) -> tuple[Listing, More]:
     """The text of a new file with such branches, and the move behind each."""
-    names, table, words = known.NAMES, new.table, new.words.copy()
-    numbers = [number for number, op in enumerate(table.rows) if op.name in names]
-    choices, more = np.flatnonzero(np.isin(new.rows, numbers)), dict[int, tuple[Insn, ...]]()
-    waiting = barriers(new, known)
+    table, words, more = new.table, new.words.copy(), dict[int, tuple[Insn, ...]]()
+    choices, waiting = _positions(new, known.NAMES), barriers(new, known)
     for function in functions if len(choices) else ():
         span = new.span(function.start, function.end)
         first, last = np.searchsorted(choices, span)
