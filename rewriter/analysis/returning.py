@@ -9,7 +9,7 @@ A function may also run into the one behind it, which then returns for both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from rewriter.analysis.edges import CALL, INSIDE, RETURN, WITHIN, Edges
 from rewriter.analysis.flow import Graph, between
-from rewriter.core.code.listing import FLOWS, among
+from rewriter.core.code.listing import FLOW_CODE, FLOWS, among
 from rewriter.core.isa.flow import CALLS, COMING_BACK, FALLING, To, leading
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.interned import Interned
 
 _LEAVING = frozenset((To.CALLER, To.REGISTER, To.NOWHERE))
@@ -134,10 +135,21 @@ class Returning:
             yield int(self.graph.kind[edge]), int(self.graph.target[edge])
 
 
-def returned_through(graph: Graph, everything: int) -> Graph:
+def trapping(graph: Graph, always_traps: Callable[[Insn], bool]) -> Edges:
+    """The blocks that end in a trap written where control must not come, as `always_traps` says."""
+    listing, last = graph.listing, graph.last - 1
+    traps = np.flatnonzero(listing.flows[last] == FLOW_CODE[Flow.TRAP])
+    words, which = np.unique(listing.words[last[traps]], return_inverse=True)
+    insns = map(listing.table.decode, words.tolist())
+    never = [insn is not None and always_traps(insn) for insn in insns]
+    found: Edges = traps[np.array(never, dtype=bool)[which]]
+    return found
+
+
+def returned_through(graph: Graph, everything: int, always_traps: Callable[[Insn], bool]) -> Graph:
     """The graph with edges from the returns of functions that others run into to where those were
     called from; every register may carry a value along them."""
-    owner, (blocks, to) = graph.function_of, _running_on(graph)
+    owner, (blocks, to) = graph.function_of, _running_on(graph, always_traps)
     pairs = np.unique(np.stack((owner[to], owner[blocks])), axis=1) + len(graph.last)
     source, target = pairs.astype(graph.source.dtype)
     which = np.append(graph.passed.which, np.zeros(len(source), dtype=np.uint16))
@@ -151,11 +163,12 @@ def returned_through(graph: Graph, everything: int) -> Graph:
     )
 
 
-def _running_on(graph: Graph) -> tuple[Edges, Edges]:
+def _running_on(graph: Graph, always_traps: Callable[[Insn], bool]) -> tuple[Edges, Edges]:
     """The blocks from which a function runs into another, and the blocks of that, also over what
     stands between them."""
     owner, flows = graph.function_of, graph.listing.flows[graph.last - 1]
     goes_on = among(flows, FALLING | COMING_BACK)
+    goes_on[trapping(graph, always_traps)] = False
     owned = np.flatnonzero(owner >= 0)
     blocks, to = owned[:-1], owned[1:]
     stops = np.append(0, np.cumsum(~goes_on))

@@ -80,8 +80,22 @@ def test_a_function_runs_into_another(end: str, between: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("end", "between", "read"),
-    [("nop", "", 3), ("blr", "nop", 12), ("bl ever", "", 12), ("bl ever", "nop", 12)],
-    ids=["not read", "it returns", "behind a call that never comes back", "and over a nop"],
+    [
+        ("nop", "", 3),
+        ("blr", "nop", 12),
+        ("bl ever", "", 12),
+        ("bl ever", "nop", 12),
+        ("cmpdi 3, 0\nbeqlr\ntrap", "", 12),
+        ("cmpdi 3, 0\nbeqlr\ntrap", "nop", 12),
+    ],
+    ids=[
+        "not read",
+        "it returns",
+        "behind a call that never comes back",
+        "and over a nop",
+        "behind a trap that nothing passes",
+        "and over a nop there",
+    ],
 )
 def test_a_function_ends(end: str, between: str, read: int, tmp_path: Path) -> None:
     assert not said_of_running_on(tmp_path, end, between, read)

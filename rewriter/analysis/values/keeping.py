@@ -22,10 +22,8 @@ from rewriter.analysis.edges import CALL, RETURN, WITHIN
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.liveness import Incoming, summary
 from rewriter.analysis.relations import LinearEffects
-from rewriter.analysis.returning import Returning
+from rewriter.analysis.returning import Returning, trapping
 from rewriter.analysis.values.heights import Heights
-from rewriter.core.code.listing import FLOW_CODE
-from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.interned import Interned, interned
 from rewriter.core.isa.registers import Masks, in_columns
 from rewriter.core.target.protocol import Sequential
@@ -103,14 +101,9 @@ def _unfollowed(graph: Graph, target: Sequential) -> NDArray[np.bool_]:
     """The edges to what only stands behind an instruction: a call that never comes back, or a trap
     where control must not come, after which BUG's does not come back either.  What such a call
     throws goes on at its landing pad."""
-    listing, last = graph.listing, graph.last - 1
-    traps = np.flatnonzero(listing.flows[last] == FLOW_CODE[Flow.TRAP])
-    words, which = np.unique(listing.words[last[traps]], return_inverse=True)
-    insns = map(listing.table.decode, words.tolist())
-    never = [insn is not None and target.always_traps(insn) for insn in insns]
     returning = Returning(graph)
     stopping = returning.stopping
-    stopping[traps[np.array(never, dtype=bool)[which]]] = True
+    stopping[trapping(graph, target.always_traps)] = True
     return returning.unfollowed(stopping)
 
 

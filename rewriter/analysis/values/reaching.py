@@ -179,16 +179,11 @@ class Reaching:
             order, targets = self._incoming
             first, last = between(targets, range(block, block + 1))
             sources = self.graph.source[order[first:last]].tolist()
-            self._came[block] = [
-                source
-                for source in sources
-                if source < len(self.graph.first) and not self._ends(source, block)
-            ]
+            found = [source for source in sources if source < len(self.graph.first)]
+            if block - 1 in found and self.returning.stops(block - 1):
+                found.remove(block - 1)  # once: a landing pad here is led to twice
+            self._came[block] = found
         return self._came[block]
-
-    def _ends(self, block: int, following: int) -> bool:
-        """Whether control does not come from a block to the one behind it: its call ends all."""
-        return following == block + 1 and self.returning.stops(block)
 
     @cached_property
     def _incoming(self) -> tuple[np.ndarray, np.ndarray]:
