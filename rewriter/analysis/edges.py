@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -123,7 +123,7 @@ class Collected:
         self._fall_through(self._traps())
         calls = self.ends(leading(To.PLACE) & CALLS)
         self._calls(calls, self.listing.targets[self.final[calls]])
-        self._computed_calls(self.ends(leading(To.REGISTER) & CALLS), references.callees)
+        self._computed_calls(self.ends(leading(To.REGISTER) & CALLS), references)
         self._returns(self.ends(leading(To.CALLER)))
         self._computed(self.ends(leading(To.REGISTER) - CALLS), references)
         unknown = np.flatnonzero(self.codes == UNKNOWN)
@@ -186,9 +186,9 @@ class Collected:
         """Control may go where nobody knows from each of the blocks."""
         self._escaped[blocks] = True
 
-    def _leave(self, blocks: Edges) -> None:
-        """Control goes to unseen code from each of the blocks, by the calling standard."""
-        masks = self._masks(blocks, self.convention.live_after)
+    def _leave(self, blocks: Edges, rule: Callable[[Insn], int]) -> None:
+        """Control goes to unseen code from each of the blocks, which may read what a rule says."""
+        masks = self._masks(blocks, rule)
         self._left = self._left.with_others(blocks, interned(masks))
 
     @property
@@ -237,15 +237,17 @@ class Collected:
             self.blocks + self.owner[to[back]], blocks[back] + 1, RETURN, self._given(to[back])
         )
 
-    def _computed_calls(self, blocks: Edges, callees: Mapping[int, int]) -> None:
+    def _computed_calls(self, blocks: Edges, references: References) -> None:
         """Those of a known function are as any call; what is behind the others is not seen."""
         places = self.listing.addresses[self.final[blocks]].tolist()
-        goals = addresses(callees.get(place, NOWHERE) for place in places)
+        goals = addresses(references.callees.get(place, NOWHERE) for place in places)
         known = self.blocks_at(goals) >= 0
         self._calls(blocks[known], goals[known])
         unknown = blocks[~known]
         self._fall_through(unknown)
-        self._leave(unknown)
+        chained = np.array([place in references.chained for place in places], dtype=bool)[~known]
+        self._leave(unknown[~chained], self.convention.live_after)
+        self._leave(unknown[chained], self.convention.passed)
 
     def _returns(self, blocks: Edges) -> None:
         standard = self._masks(blocks, lambda insn: int(self.convention.standard_return(insn)))
@@ -273,7 +275,7 @@ class Collected:
             known.setdefault(table.jump, set()).update(table.targets)
         goals = [sorted(known[place]) if place in known else None for place in places]
         lost = blocks[[goal is None for goal in goals]]
-        self._leave(lost)
+        self._leave(lost, self.convention.live_after)
         away = references.unresolved | references.leaving
         self._escape(blocks[[place in away for place in places]])
         sources = np.repeat(blocks, [len(goal or ()) for goal in goals])

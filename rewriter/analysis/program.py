@@ -19,6 +19,7 @@ from rewriter.analysis.parts import parts_of
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import Islands, islands, locked_addresses, near_locks
 from rewriter.analysis.returning import returned_through
+from rewriter.analysis.values.chains import chained
 from rewriter.analysis.values.keeping import spoiled
 from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
@@ -667,6 +668,10 @@ def analyse(
     live, changed = _registers(graph, target, jobs)
     if misled := jumps.misled(graph, references, relied, changed):
         references = jumps.without(references, misled)
+        graph = graph_of(references)
+        live, changed = _registers(graph, target, jobs)
+    if given := chained(graph, references, live, target.shared_data, words):
+        references = replace(references, chained=given)
         graph = graph_of(references)
         live, changed = _registers(graph, target, jobs)
     held = (*held, *but_for_switches(named_by_words, references.tables))

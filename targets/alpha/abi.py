@@ -9,7 +9,7 @@ from __future__ import annotations
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from targets.alpha.isa.rows import TABLE
-from targets.alpha.registers import A0, CONSTANTS, FP, GP, PV, RA, SP, V0
+from targets.alpha.registers import A0, CONSTANTS, FP, GP, PV, RA, SP, STATIC_CHAIN, V0
 
 ALL = register_mask(r for r in range(2 * FP) if r not in CONSTANTS)
 SAVED = register_mask((*range(9, 16), *range(FP + 2, FP + 10), GP, SP))
@@ -25,11 +25,8 @@ FRAME_BASES = register_mask((SP, 15))
 """The stack pointer, and what gcc and the standard use as frame pointer."""
 
 ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA))
-"""$1 is not among them: gcc passes its static chain by direct calls, and through trampolines,
-which load it themselves.  (Go's closures do otherwise.)"""
-
-_STATIC_CHAIN = register_mask((1,))
-"""Of a nested function (gcc-12 config/alpha/alpha.h, STATIC_CHAIN_REGNUM)."""
+"""The static chain is not among them: gcc passes it to functions that it knows, and through
+trampolines, which load it themselves.  (Go's closures do otherwise.)"""
 
 _PAIR = register_mask((A0, A0 + 1))
 _PAIRED = "_Ots"
@@ -163,6 +160,6 @@ def always_traps(insn: Insn) -> bool:
 
 
 def passed(insn: Insn) -> int:
-    """What a direct call may give its callee: the standard's registers and the static chain through
-    $26, else any."""
-    return CALL_LIVE | _STATIC_CHAIN if insn.operand("ra") == RA else ALL
+    """What a call of a known function may give it: the standard's registers and the static chain
+    through $26, else any."""
+    return CALL_LIVE | register_mask((STATIC_CHAIN,)) if insn.operand("ra") == RA else ALL

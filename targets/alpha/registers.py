@@ -12,6 +12,7 @@ T7 = 8
 ZERO, FZERO = 31, FP + 31
 V0, RA, PV, AT, GP, SP = 0, 26, 27, 28, 29, 30
 A0 = 16
+STATIC_CHAIN = 1  # of a nested function (gcc-12 config/alpha/alpha.h, STATIC_CHAIN_REGNUM)
 
 CONSTANTS = {ZERO: 0, FZERO: 0}
 

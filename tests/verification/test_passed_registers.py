@@ -145,11 +145,13 @@ NESTED = """
     .type outer, @function
 outer:
     .cfi_startproc
+    ldah $29, 0($27) !gpdisp!1
+    lda $29, 0($29) !gpdisp!1
     lda $30, -16($30)
     .cfi_def_cfa_offset 16
     stq $26, 0($30)
     {made}
-    bsr $26, inner
+    {call}
     ldq $26, 0($30)
     lda $30, 16($30)
     .cfi_def_cfa_offset 0
@@ -168,12 +170,19 @@ inner:
 """A nested function finds its outer one's variables by the static chain, $1."""
 
 
+DIRECT = "bsr $26, inner"
+THROUGH_TABLE = "ldq $27, inner($29) !literal\njsr $26, ($27), inner"
+
+
+@pytest.mark.parametrize("call", [DIRECT, THROUGH_TABLE], ids=["direct", "through the table"])
 @pytest.mark.parametrize("read", ["$1", "$2"], ids=["read", "not read"])
-def test_a_nested_function_reads_its_chain_behind_a_branch(read: str, tmp_path: Path) -> None:
+def test_a_nested_function_reads_its_chain_behind_a_branch(
+    call: str, read: str, tmp_path: Path
+) -> None:
     pair = []
     for name, made in (("old", "lda $1, 8($17)"), ("new", "ldq_u $31, 0($30)")):
         (tmp_path / name).mkdir()
-        source = NESTED.format(made=made, read=read)
+        source = NESTED.format(made=made, call=call, read=read)
         pair.append(assembled(source, tmp_path / name, "alpha"))
     said = said_of(pair[0], changed_text(*pair))
     assert "register t0 differs" in said if read == "$1" else not said

@@ -175,6 +175,7 @@ class References:
     to its function; `unresolved` are the addresses of computed jumps that are not understood,
     `leaving` of those that may leave the function as well as go to what its tables say, `made` of
     those of which all targets are addresses that code makes;
+    `chained` are the computed calls that may give a function of this file its static chain;
     `shared` is, by a function's start, what its register for shared data (gp) holds, `constants`
     by the start of a function with computed jumps the addresses that it may make, and `words` what
     words of data hold that nothing writes once the file is loaded, where it is an address in it.
@@ -187,6 +188,7 @@ class References:
     shared: Mapping[int, int]
     leaving: frozenset[int] = frozenset()
     made: frozenset[int] = frozenset()
+    chained: frozenset[int] = frozenset()
     constants: Mapping[int, frozenset[int]] = field(default_factory=dict)
     words: Mapping[int, int] = field(default_factory=dict)
 
@@ -232,7 +234,7 @@ class SharedPointer(Protocol):
     """The register that points at a file's shared data (gp), which callers make anew behind calls.
 
     `callee` is the register that holds a function's address where it is entered, `link` that with
-    the address behind a call.
+    the address behind a call, `chain` that with the static chain of a nested function.
     """
 
     @property
@@ -250,6 +252,11 @@ class SharedPointer(Protocol):
         """What it is made from behind a call."""
         ...
 
+    @property
+    def chain(self) -> int:
+        """Where a nested function finds what it reads of the one around it."""
+        ...
+
     def table(self, image: Sectioned) -> range:
         """Where addresses stand that it leads to; nothing writes them where no loader does."""
         ...
@@ -259,6 +266,10 @@ class SharedPointer(Protocol):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of what and how the instructions at some positions make it: a register, and how much is
         added; of -1 where it is no sum of a register and a constant."""
+        ...
+
+    def loads(self, listing: Listing, distances: Iterable[int]) -> NDArray[np.intp]:
+        """The positions at which `callee` is loaded from so far off the register."""
         ...
 
     def called(self, listing: Listing, at: int, first: int) -> int | None:

@@ -8,7 +8,7 @@ in.  Static addresses are `ldah rX,hi($29); lda rY,lo(rX)`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.protocol import Sectioned
 from targets.alpha.isa.rows import TABLE
-from targets.alpha.registers import FZERO, GP, PV, RA, SP, ZERO
+from targets.alpha.registers import FZERO, GP, PV, RA, SP, STATIC_CHAIN, ZERO
 
 UNOP = Insn(TABLE.find("ldq_u"), (ZERO, 0, SP))
 # The operand that says so, and its value: UNOP (ldq_u to $31), NOP (bis to $31), FNOP (cpys).
@@ -98,7 +98,7 @@ def _maker(listing: Listing, at: int, first: int) -> int | None:
 class SharedData:
     """$29, which points into the GOT: what analysis asks of it."""
 
-    register, callee, link = GP, PV, RA
+    register, callee, link, chain = GP, PV, RA, STATIC_CHAIN
 
     def table(self, image: Sectioned) -> range:
         """The GOT: the linker makes it, and nothing writes a file's that has no loader."""
@@ -114,6 +114,12 @@ class SharedData:
         made = (high | low) & (listing.rows[at] >= 0)
         bases = np.where(made, (words & _BASE.mask) >> _BASE.pieces[0][0], -1)
         return bases, np.where(high, added << 16, added)
+
+    def loads(self, listing: Listing, distances: Iterable[int]) -> NDArray[np.intp]:
+        """The positions of loads of $27 from so far off $29."""
+        reached = (d for d in distances if -0x8000 <= d < 0x8000)
+        words = [_LOADS_PV | _DISP.insert(distance) for distance in reached]
+        return np.flatnonzero(np.isin(listing.words, words) & (listing.rows >= 0))
 
     def called(self, listing: Listing, at: int, first: int) -> int | None:
         """How far from $29 the address is that a call goes to, if [first, at) loads it."""
