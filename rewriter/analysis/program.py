@@ -670,7 +670,7 @@ def analyse(
         references = jumps.without(references, misled)
         graph = graph_of(references)
         live, changed = _registers(graph, target, jobs)
-    if given := chained(graph, references, live, target.shared_data, words):
+    if given := chained(graph, references, live, target, image, words):
         references = replace(references, chained=given)
         graph = graph_of(references)
         live, changed = _registers(graph, target, jobs)

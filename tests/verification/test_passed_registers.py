@@ -166,23 +166,39 @@ inner:
 1:  ret $31, ($26), 1
     .cfi_endproc
     .size inner, .-inner
+    .data
+    .quad {named}
 """
-"""A nested function finds its outer one's variables by the static chain, $1."""
+"""A nested function finds its outer one's variables by the static chain, $1; so does a closure."""
 
 
 DIRECT = "bsr $26, inner"
 THROUGH_TABLE = "ldq $27, inner($29) !literal\njsr $26, ($27), inner"
+BY_POINTER = "ldq $27, 8($17)\njsr $26, ($27)"
 
 
-@pytest.mark.parametrize("call", [DIRECT, THROUGH_TABLE], ids=["direct", "through the table"])
-@pytest.mark.parametrize("read", ["$1", "$2"], ids=["read", "not read"])
-def test_a_nested_function_reads_its_chain_behind_a_branch(
-    call: str, read: str, tmp_path: Path
-) -> None:
+def said_of_nested(folder: Path, call: str, named: str, read: str) -> str:
+    """What the verifier says where the outer function makes no chain any more."""
     pair = []
     for name, made in (("old", "lda $1, 8($17)"), ("new", "ldq_u $31, 0($30)")):
-        (tmp_path / name).mkdir()
-        source = NESTED.format(made=made, call=call, read=read)
-        pair.append(assembled(source, tmp_path / name, "alpha"))
-    said = said_of(pair[0], changed_text(*pair))
+        (folder / name).mkdir()
+        source = NESTED.format(made=made, call=call, named=named, read=read)
+        pair.append(assembled(source, folder / name, "alpha"))
+    return said_of(pair[0], changed_text(*pair))
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [(DIRECT, "0"), (THROUGH_TABLE, "0"), (BY_POINTER, "inner")],
+    ids=["direct", "through the table", "a closure"],
+)
+@pytest.mark.parametrize("read", ["$1", "$2"], ids=["read", "not read"])
+def test_a_nested_function_reads_its_chain_behind_a_branch(
+    call: str, named: str, read: str, tmp_path: Path
+) -> None:
+    said = said_of_nested(tmp_path, call, named, read)
     assert "register t0 differs" in said if read == "$1" else not said
+
+
+def test_a_trampoline_sets_the_chain_itself(tmp_path: Path) -> None:
+    assert not said_of_nested(tmp_path, BY_POINTER, "0", "$1")
