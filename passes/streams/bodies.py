@@ -17,6 +17,8 @@ from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu
+from rewriter.timing.described import NotDescribed, sched_of, traits_of
 from rewriter.verify.walk.frames import bases
 
 _SHORT = 4
@@ -94,6 +96,16 @@ def unsuited(body: Body, setting: Setting) -> str:
                 if table.effects(insn.op).loads:
                     return "it ends by what it reads: such loops are short"
                 needed |= table.uses(insn)
+    return _not_timed(insns, setting.cpu)
+
+
+def _not_timed(insns: Sequence[Insn], cpu: Cpu) -> str:
+    """Which class of instructions a CPU's description lacks, or nothing."""
+    try:
+        for insn in insns:
+            sched_of(cpu, traits_of(cpu, insn))
+    except NotDescribed as missing:
+        return str(missing)
     return ""
 
 

@@ -155,3 +155,34 @@ def test_only_chips_that_see_no_streams_ask_ahead() -> None:
         target = targets.of(load(inputs.require(f"{name}-libanl")))
         assert ("prefetch" in offered(target)) == (name == "ppc")
         assert not lacking(Prefetch(), target, CPUS["7450"])
+
+
+VECTORS = """
+        .machine altivec
+        .text
+        .globl  walk
+        .type   walk,@function
+walk:   .cfi_startproc
+        mtctr   4
+1:      lwz     9,0(3)
+        addi    3,3,4
+        lvx     0,0,5
+        bdnz    1b
+        blr
+        .cfi_endproc
+        .size   walk,.-walk
+"""
+"""A loop with a vector in it, which programs for any chip have behind a test for them."""
+
+
+def test_a_loop_with_what_the_chip_has_not_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "vectors.s").write_text(VECTORS)
+    gcc = inputs.require_tool("powerpc-linux-gnu-gcc")
+    command = (gcc, "-shared", "-nostdlib", str(tmp_path / "vectors.s"), "-o", str(tmp_path / "v"))
+    subprocess.run(command, check=True)
+    program = analyse(load(tmp_path / "v"), targets.named("ppc"))
+    found = tune(
+        program.image, program.target, CPUS["603e"], ONLY, lambda *_: None, program=program
+    )
+    assert not found.refusals and not found.edits
+    assert {skip.reason for skip in found.skips} == {"603e does not describe class vecload"}
