@@ -233,9 +233,8 @@ class Collected:
         blocks, to = blocks[seen], to[seen]
         self._edges(blocks, to, CALL, self._masks(blocks, self.convention.passed))
         back = blocks + 1 < self.blocks
-        self._edges(
-            self.blocks + self.owner[to[back]], blocks[back] + 1, RETURN, self._given(to[back])
-        )
+        returned = self._columns([self.convention.returned]) | self._given(to[back])
+        self._edges(self.blocks + self.owner[to[back]], blocks[back] + 1, RETURN, returned)
 
     def _computed_calls(self, blocks: Edges, references: References) -> None:
         """Those of a known function are as any call; what is behind the others is not seen."""
@@ -259,13 +258,12 @@ class Collected:
         self._edges(blocks, self.blocks + self.owner[blocks], RETURN)
 
     def _given(self, blocks: Edges) -> Masks:
-        """What the functions of some blocks return by a standard return."""
+        """What the functions of some blocks return beside what the standard says."""
         return self._results[self.owner[blocks]]
 
     @cached_property
     def _results(self) -> Masks:
-        standard, results = self.convention.returned, self.convention.results
-        return self._columns([standard | results(name) for name in self.functions])
+        return self._columns([self.convention.results(name) for name in self.functions])
 
     def _computed(self, blocks: Edges, references: References) -> None:
         """Jumps to what a table says, calls in tail position, and jumps to anywhere."""

@@ -758,7 +758,7 @@ def _graph(
     convention = Convention(
         target.live_after,
         target.passed,
-        target.returned,
+        target.returned | target.returned_by_helpers,
         lambda name: target.results(name) | given_back.get(name, 0),
         target.standard_return,
         target.everything,

@@ -91,6 +91,7 @@ class Alpha:
     needs: Mapping[str, frozenset[str]] = idioms.NEEDS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
+    returned_by_helpers = abi.RETURNED_BY_HELPERS
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = idioms
     bit_counting: BitCounting | None = idioms

@@ -28,8 +28,8 @@ ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA)
 """The static chain is not among them: gcc passes it to functions that it knows, and through
 trampolines, which load it themselves.  (Go's closures do otherwise.)"""
 
-_PAIR = register_mask((A0, A0 + 1))
-_PAIRED = "_Ots"
+RETURNED_BY_HELPERS = register_mask((A0, A0 + 1))
+_HELPERS = "_Ots"
 """Compaq's run-time routines for 128-bit floating point, by the start of their names."""
 
 
@@ -39,7 +39,7 @@ def results(name: str) -> int:
     `_OtsAddX` and its like return 128 bits in $16 and $17 (gcc-12 config/alpha/alpha.cc,
     alpha_emit_xfloating_libcall).
     """
-    return _PAIR if name.startswith(_PAIRED) else 0
+    return RETURNED_BY_HELPERS if name.startswith(_HELPERS) else 0
 
 
 RESULTS = register_mask((V0, FP, FP + 1, RA))

@@ -147,6 +147,7 @@ class Ppc:
         self.resolving: Resolving | None = Hwcaps() if bits == 64 else None
         self.abi = standard = STANDARDS[abi]
         self.everything, self.returned = standard.everything, standard.return_live
+        self.returned_by_helpers = 0
         self.live_after, self.passed = standard.live_after, standard.passed
         self.standard_call, self.standard_return = standard.standard_call, standard.standard_return
         self.kept_over = standard.kept_over

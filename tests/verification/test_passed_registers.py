@@ -202,3 +202,53 @@ def test_a_nested_function_reads_its_chain_behind_a_branch(
 
 def test_a_trampoline_sets_the_chain_itself(tmp_path: Path) -> None:
     assert not said_of_nested(tmp_path, BY_POINTER, "0", "$1")
+
+
+HELPED = """
+    .set noat
+    .set noreorder
+    .text
+    .globl outer
+    .type outer, @function
+outer:
+    .cfi_startproc
+    ldah $29, 0($27) !gpdisp!1
+    lda $29, 0($29) !gpdisp!1
+    lda $30, -16($30)
+    .cfi_def_cfa_offset 16
+    stq $26, 0($30)
+    bsr $26, sum
+    {between}
+    ldq $27, compared($29) !literal
+    jsr $26, ($27), compared
+    ldq $26, 0($30)
+    lda $30, 16($30)
+    .cfi_def_cfa_offset 0
+    ret $31, ($26), 1
+    .cfi_endproc
+    .size outer, .-outer
+    .type sum, @function
+sum:
+    .cfi_startproc
+    addq $17, $18, $0
+    {made}
+    ret $31, ($26), 1
+    .cfi_endproc
+    .size sum, .-sum
+"""
+"""A sum of 128 bits, which stays in $16 and $17 for a comparison in another file."""
+
+
+@pytest.mark.parametrize(
+    ("between", "differs"),
+    [("ldq_u $31, 0($30)", True), ("bis $31, $0, $16", False)],
+    ids=["read", "written"],
+)
+def test_a_helper_returns_in_arguments(between: str, differs: bool, tmp_path: Path) -> None:
+    pair = []
+    for name, made in (("old", "lda $16, 8($17)"), ("new", "ldq_u $31, 0($30)")):
+        (tmp_path / name).mkdir()
+        source = HELPED.format(between=between, made=made)
+        pair.append(assembled(source, tmp_path / name, "alpha"))
+    said = said_of(pair[0], changed_text(*pair))
+    assert "register a0 differs" in said if differs else not said

@@ -570,6 +570,12 @@ class Sequential(Target, Protocol):
         not come (`__builtin_trap`, BUG)."""
         ...
 
+    @property
+    def returned_by_helpers(self) -> int:
+        """Registers that run-time routines return values in, beside the standard's: a caller that
+        is seen may read them, though no name says of its callee that it is one."""
+        ...
+
     def results(self, name: str) -> int:
         """Registers that a function of this name returns values in, beside the standard's."""
         ...

@@ -92,6 +92,7 @@ class Toy:
     needs: Mapping[str, frozenset[str]] = {"bytes": frozenset({"BWX"})}
     everything = ALL
     returned = SAVED | RESULTS
+    returned_by_helpers = 0
     spelling = Spelling()
     narrow_memory = Narrow()
     stack = STACK
