@@ -180,7 +180,8 @@ def test_a_loop_with_what_the_chip_has_not_is_left_alone(tmp_path: Path) -> None
     gcc = inputs.require_tool("powerpc-linux-gnu-gcc")
     command = (gcc, "-shared", "-nostdlib", str(tmp_path / "vectors.s"), "-o", str(tmp_path / "v"))
     subprocess.run(command, check=True)
-    program = analyse(load(tmp_path / "v"), targets.named("ppc"))
+    image = load(tmp_path / "v")
+    program = analyse(image, targets.of(image))
     found = tune(
         program.image, program.target, CPUS["603e"], ONLY, lambda *_: None, program=program
     )
