@@ -42,7 +42,7 @@ _LASTING = frozenset({TUNED, NOTHING, BELOW, REFUSED})
 """What would be the same again."""
 
 MOST = 1 << 30
-"""Bytes of all files of results; what was written longest ago goes."""
+"""Bytes of all files of the folder; what was written longest ago goes."""
 
 Warn = Callable[[str], None]
 
@@ -103,6 +103,7 @@ class Cache:
             yield results
         self.keep(before.name, results.dump())
         self.remember(memory)
+        self.prune()
 
     def remembered(self) -> Memory:
         """The patterns that are kept; none where they are damaged."""
@@ -128,18 +129,21 @@ class Cache:
         `beside` are other files that the run goes by.
         """
         salt = _hashed(_asked(wanted), *map(_hashed, beside), fingerprint().encode())
-        name = _hashed(salt, without_code(image)).hex()
+        name = _hashed(salt, without_code(image, image.executable_ranges())).hex()
         try:
             return Before(name, salt, self._functions(name).read_bytes())
         except OSError:
             return Before(name, salt, b"")
 
     def keep(self, name: str, results: bytes) -> None:
-        """Keeps what functions became, and takes away what was written longest ago."""
+        """Keeps what functions became."""
         self._write(self._functions(name), results)
+
+    def prune(self) -> None:
+        """Takes away what was written longest ago, where all files are larger than `MOST`."""
         size = 0
-        for path in sorted(self._functions(name).parent.glob("*"), key=_age):
-            size += path.stat().st_size
+        for _, bytes_, path in sorted(_files(self.folder), reverse=True):
+            size += bytes_
             if size > MOST:
                 with suppress(OSError):
                     path.unlink()
@@ -180,8 +184,14 @@ def _hashed(*parts: bytes) -> bytes:
     return hashlib.sha256(b"\n".join(parts)).digest()
 
 
-def _age(path: Path) -> float:
-    return -path.stat().st_mtime
+def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """When each file below a folder was written, how large it is, and where; another run may take
+    some away meanwhile."""
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            about = path.lstat()
+            if stat.S_ISREG(about.st_mode):
+                yield about.st_mtime, about.st_size, path
 
 
 def _result(kept: bytes, original: bytes) -> Outcome:

@@ -88,6 +88,7 @@ def run(
             log.close()
         if kept is not None:
             kept.remember(known)
+            kept.prune()
 
 
 def _runner(
@@ -170,6 +171,7 @@ class _Batch:
         placer = Placer(log.run, self.times)
         if self.mirror is not None:
             self.mirror.prepare(found.candidates, placer)
+            found.faults += self.mirror.faults
         tasks: list[Task] = []
         for number, file in enumerate(found.candidates):
             task = self._task(number, file, log, cache, placer)

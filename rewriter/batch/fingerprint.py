@@ -17,7 +17,8 @@ from rewriter.core.plugins import CPUS, PASSES, offered
 _LIBRARIES = ("lief", "numpy", "ortools", "z3-solver")
 """What decides with us: another version may prove or schedule otherwise."""
 
-_SUFFIXES = frozenset({".py", ".s", ".json"})
+_SUFFIXES = frozenset({".py", ".s", ".json", ".txt"})
+"""Of code, routines, signatures, and profiles of known files."""
 
 
 @cache

@@ -108,6 +108,8 @@ def test_old_results_make_room_for_new_ones(
         cache.keep(name, bytes(100))
         os.utime(tmp_path / "cache" / "functions" / name, (1000 + age, 1000 + age))
     cache.keep("d", bytes(100))
+    (tmp_path / "cache" / "functions" / "gone").symlink_to("nowhere")  # as what another run takes
+    cache.prune()
     assert {path.name for path in _kept(tmp_path / "cache", "functions")} == {"c", "d"}
 
 

@@ -263,6 +263,18 @@ def test_what_cannot_be_read_is_told(tree: Path, quick: Policy, kept: Path) -> N
     assert (summary.counts, summary.return_code) == ({"tuned": 1}, 3)
 
 
+def test_what_is_no_file_stops_no_copy(
+    tree: Path, tmp_path: Path, quick: Policy, kept: Path
+) -> None:
+    os.mkfifo(tree / "a-pipe")
+    summary = run([tree], quick, output=tmp_path / "out", jobs=1, cache=kept)
+    assert [(Path(path).name, reason[:10]) for path, reason in summary.faults] == [
+        ("a-pipe", "not copied")
+    ]
+    assert (summary.counts, summary.return_code) == ({"tuned": 1}, 3)
+    assert names(tmp_path / "out") == [name for name in names(tree) if name != "a-pipe"]
+
+
 def test_a_very_deep_tree(tmp_path: Path, quick: Policy) -> None:
     """Deeper than calls may be nested."""
     folders = [tmp_path]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rewriter.batch.files.placing import Placer, Times, attributes
 from rewriter.batch.find import Candidate, Root, walk
-from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.errors import BadUsage
 from rewriter.elf.emit import unwritten
 from rewriter.elf.headers import printable
 
@@ -22,11 +22,12 @@ class Mirror:
     """Where in an output folder each file goes.
 
     One tree's content goes into the folder itself; of several trees, and of files given by their
-    names, all keep their whole paths below it.
+    names, all keep their whole paths below it.  `faults` are what cannot be copied, and why.
     """
 
     def __init__(self, roots: Sequence[Root], output: Path) -> None:
         self.output = output
+        self.faults: list[tuple[Path, str]] = []
         self.trees = [root.path for root in roots if root.path.is_dir()]
         self.whole = len(roots) > 1 or not self.trees
         for tree in self.trees:
@@ -83,7 +84,7 @@ class Mirror:
         elif stat.S_ISDIR(about.st_mode):
             self._folder(path)
         elif not stat.S_ISREG(about.st_mode):
-            raise BadInput(f"{_shown(path)}: neither a file, a folder nor a symbolic link")
+            self.faults.append((path, "not copied: neither a file, a folder nor a symbolic link"))
         elif path not in mine:
             first = linked.setdefault((about.st_dev, about.st_ino), place)
             if first != place:

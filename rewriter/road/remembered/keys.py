@@ -78,6 +78,7 @@ class Keys:
             known.pointers(function), sorted(known.constants.get(function.start, ())),
             program.tables_of(function), program.pads_of(function),
             program.fixups_of(function),
+            [(at, program.made_again[at]) for at in _inside(self._made_again, within)],
         ]  # fmt: skip
 
     def _edges(self, blocks: range) -> Iterator[bytes]:
@@ -108,7 +109,8 @@ class Keys:
     def _around(self) -> bytes:
         """What counts as a whole: the run, and the file without its code."""
         functions = repr(self.program.functions).encode()
-        return self._digest(self.salt, without_code(self.program.image), functions)
+        code = ((f.start, f.end) for f in self.program.functions)
+        return self._digest(self.salt, without_code(self.program.image, code), functions)
 
     @cached_property
     def _whole(self) -> bytes:
@@ -151,6 +153,10 @@ class Keys:
     def _callees(self) -> NDArray[np.uint64]:
         return _ascending(self.program.references.callees)
 
+    @cached_property
+    def _made_again(self) -> NDArray[np.uint64]:
+        return _ascending(self.program.made_again)
+
 
 _Ordered = tuple[NDArray[np.int64], NDArray[Any]]
 """An order of edges, and their ends in it, which ascend."""
@@ -161,10 +167,10 @@ def _ordered(ends: NDArray[Any]) -> _Ordered:
     return order, ends[order]
 
 
-def without_code(image: Image) -> bytes:
-    """SHA-256 of a file with zeros for its code."""
+def without_code(image: Image, code: Iterable[tuple[int, int]]) -> bytes:
+    """SHA-256 of a file with zeros for its code, of which the ranges of addresses are given."""
     rest = bytearray(image.data)
-    for start, end in image.executable_ranges():
+    for start, end in code:
         offset = image.offset_of(start)
         rest[offset : offset + end - start] = bytes(end - start)
     return hashlib.sha256(rest).digest()

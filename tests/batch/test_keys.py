@@ -1,0 +1,60 @@
+"""What a function became is asked for only where all that it depended on is the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import targets
+from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
+from rewriter.elf.image import Image, parse
+from rewriter.road.remembered.keys import Keys
+from tests.passes.test_reload import ALPHA, CODE
+from tests.support.small_kernel import linked
+
+_SHOFF = slice(0x28, 0x30)
+_SHNUM = slice(0x3C, 0x40)
+"""Fields of the header of a 64-bit file: where section headers are, how many, which has names."""
+
+APART = ".rept 40; unop; .endr"
+"""So far away that a function does not count as being around another."""
+
+
+def key(program: Program, name: str) -> bytes:
+    """That of a function."""
+    (function,) = (f for f in program.functions if f.name == name)
+    return Keys(program, b"").function(function)
+
+
+@pytest.mark.parametrize(
+    ("body", "same"), [("lda $29,64($29)", False), ("addq $16,2,$0", True)], ids=["gone", "kept"]
+)
+def test_what_callees_leave_of_shared_data(body: str, same: bool, tmp_path: Path) -> None:
+    """Behind a call gp is made again where the callee does not leave it, whatever else it does."""
+    found = []
+    for name, leaf in (("one", "addq $16,1,$0"), ("other", body)):
+        (tmp_path / name).mkdir()
+        code = CODE.format("leaf").replace("addq $16,1,$0", leaf, 1)
+        code = code.replace("func leaf", f"{APART}\n        func leaf")
+        found.append(key(analyse(linked(tmp_path / name, code), ALPHA), "_start"))
+    assert (found[0] == found[1]) is same
+
+
+def test_what_is_in_a_segment_with_code_counts_without_section_headers() -> None:
+    """Unwind tables, read-only data: not of the functions, though the segment is executable."""
+    data = bytearray(inputs.require("alpha-sample").read_bytes())
+    data[_SHOFF], data[_SHNUM] = bytes(8), bytes(4)
+    one = parse(bytes(data), "sample")
+    start, end = one.executable_ranges()[0]
+    program = _analysed(one)
+    behind = max(f.end for f in program.functions)
+    assert start < program.functions[0].start and behind < end
+    name = next(f.name for f in program.functions if f.size > 64)
+    data[one.offset_of(end - 1)] ^= 1
+    assert key(program, name) != key(_analysed(parse(bytes(data), "sample")), name)
+
+
+def _analysed(image: Image) -> Program:
+    return analyse(image, targets.of(image))
