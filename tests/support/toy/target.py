@@ -208,6 +208,10 @@ class Toy:
         """What outlives a call."""
         return SAVED
 
+    def always_traps(self, insn: Insn) -> bool:
+        """Nothing is there to trap by."""
+        return False
+
     def results(self, name: str) -> int:
         """Nothing special."""
         return 0
