@@ -1,7 +1,7 @@
 """The zero bytes between a kernel's text and its read-only data, which one segment loads.
 
 No section covers them, and strip would clear them: where code stands there, the section in front
-of it gets longer.  What is freed after the boot (`.init`) is no place for code.
+of it gets longer.  What is freed after the boot (`.init`, `.exit`) is no place for code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from itertools import pairwise
 from rewriter.elf.headers import PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, Section, read_headers
 from rewriter.elf.image import Image
 
-_FREED = ".init"
+_FREED = (".init", ".exit")
+"""How the names of sections begin that a kernel gives back: with what it starts by go, where it
+cannot be taken out again, those by which it would end (Linux 6.1 kernel/vmlinux.lds.S)."""
 _SH_SIZE = 5  # field of a section header
 
 

@@ -21,6 +21,7 @@ from rewriter.core.code.system_tables import (
 )
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.elf import image
+from rewriter.elf.gap import freed
 from rewriter.elf.image import Image
 from targets.ppc.image.kernel_tables import BARRIERS, FEATURES, tables
 
@@ -166,3 +167,12 @@ def test_absolute_entries_of_older_kernels(size: int) -> None:
     with pytest.raises(CannotMove):
         table.entry(Fixup(0x9000, 0xC0001000, 0xC0002000, ((3, -14),)))
     assert table.dead(0x9000) == bytes(2 * size)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_a_kernel_would_end_by_is_freed_with_what_it_starts_by(name: str) -> None:
+    """A kernel for PowerPC has both behind its text, in one piece of memory."""
+    found = kernel(name)
+    texts = [".text", ".init.text", ".exit.text"]
+    freed_texts = [one for one in texts if freed(found, found.table(one).start)]
+    assert freed_texts == [".init.text", ".exit.text"]
