@@ -35,12 +35,14 @@ from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import (
     Held,
     Holds,
+    SystemTables,
     between,
     is_written,
     seen,
     shaped,
     switched,
 )
+from rewriter.core.code.unread_tables import unread
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn, Op, To, leading
 from rewriter.core.isa.registers import Masks
@@ -77,7 +79,8 @@ class Program:
 
     `spoiled` are by block general registers that its call may change against the standard.
     `fixups` are by the address of the access that may fault; `resumes` has them and what may throw
-    to a landing pad; `held` is what other tables, of the system and of debuggers, say of code.
+    to a landing pad; `held` is what other tables, of the system and of debuggers, say of code;
+    `unread` is what of a kernel names code and cannot be read, so that all of it is left alone.
     `assume` names what proofs may rest on.  `jobs` processes may share what is found of all of it.
     """
 
@@ -95,6 +98,7 @@ class Program:
     exceptions: ExceptionRanges = field(default_factory=lambda: ExceptionRanges((), ()))
     resumes: dict[int, Fixup] = field(default_factory=dict)
     held: tuple[Held, ...] = ()
+    unread: str = ""
     jobs: int = 1
     _starts: list[int] = field(default_factory=list)
 
@@ -522,11 +526,7 @@ class Program:
             return ""
         if _holds(function, self._turning) or function.start in self._beside:
             return "it may run before addresses are translated"
-        return f"the kernel names code in {self._unread}" if self._unread else ""
-
-    @cached_property
-    def _unread(self) -> str:
-        return self.target.tables.unread(self.image)
+        return f"the kernel names code in {self.unread}" if self.unread else ""
 
     @cached_property
     def _turning(self) -> list[int]:
@@ -615,7 +615,10 @@ def analyse(
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         words |= read
     named = _in_text(listing, words.values())
-    fixups = [fixup for fixup in target.tables.exceptions.read(image) if listing.has(fixup.access)]
+    in_kernel = target.is_kernel(image)
+    not_read = unread(target.tables, image, listing) if in_kernel else ""
+    tables = SystemTables(target.table.byteorder) if not_read else target.tables
+    fixups = [fixup for fixup in tables.exceptions.read(image) if listing.has(fixup.access)]
     exceptions = ExceptionRanges.of(image, frames)
     throwing, calls = (
         list(exceptions.accesses(listing, target.landing)),
@@ -627,12 +630,12 @@ def analyse(
     entries.update(_made_by_jumps(listing))
     entries.update(pad for pad in exceptions.abroad if listing.has(pad))
     pads = [pad for pad in exceptions.pads if listing.has(pad)]
-    held = (*target.tables.held(image), *_looked_at(image, target.table.size, words))
+    held = (*tables.held(image), *_looked_at(image, target.table.size, words))
     named_by_words = sites(image, target, listing)
-    if target.is_kernel(image):
+    if in_kernel:
         places = {symbol.name: symbol.st_value for symbol in image.symbols}
-        held = (*held, *shaped(listing, target.tables.shapes))
-        held = (*held, *between(places, target.tables.templates))
+        held = (*held, *shaped(listing, tables.shapes))
+        held = (*held, *between(places, tables.templates))
     entries.update(h.start for h in held if h.holds is Holds.ENTERED and listing.has(h.start))
     known = replace(
         target.references(image, listing, functions, words), words=fixed_words(image, words)
@@ -662,7 +665,7 @@ def analyse(
             target,
             by_start,
             named | known.labels,
-            {} if target.is_kernel(image) else words,
+            {} if in_kernel else words,
         ),
     )
     live, changed = _registers(graph, target, jobs)
@@ -694,6 +697,7 @@ def analyse(
         exceptions=exceptions,
         resumes={fixup.access: fixup for fixup in (*throwing, *fixups)},
         held=held,
+        unread=not_read,
         jobs=jobs,
         _starts=[f.start for f in functions],
     )

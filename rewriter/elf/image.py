@@ -97,6 +97,11 @@ class Image:
         return range(found[wanted[0]], found[wanted[1]]) if len(found) == len(wanted) else range(0)
 
     @property
+    def is_sectioned(self) -> bool:
+        """Whether section headers say, by names, what stands where."""
+        return any(section.name for section in self.sections)
+
+    @property
     def is_placed_anywhere(self) -> bool:
         """Whether the loader chooses its addresses, is told of each, and writes none into code.
 

@@ -15,6 +15,9 @@ system_tables
             Tables in which a system keeps addresses of code: where they stand, and what entries
             say
 transfer    What a proof that code was only reordered asks about an instruction, and of a target
+unread_tables
+            Why the tables in which a kernel names code cannot be read: where they are, or their
+            format
 
 ordering  What scheduling straight code in groups asks of a target, and that of the model of a CPU
 """

@@ -28,6 +28,11 @@ from rewriter.core.readings.machine import ByteOrder
 class Sections(Protocol):
     """What is asked of a file."""
 
+    @property
+    def is_sectioned(self) -> bool:
+        """Whether section headers say, by names, what stands where."""
+        ...
+
     def read(self, address: int, size: int) -> bytes:
         """Bytes as loaded, before relocation."""
         ...
@@ -109,7 +114,8 @@ class Named:
     """What an entry says of the code from `start` to before `end`.
 
     `end` is a field of the entry too, or how many bytes; `target` is where a branch may lead.  What
-    it holds begins `ahead` bytes before `start`.  An entry whose `start` is 0 says nothing.
+    it holds begins `ahead` bytes before `start`.  An entry whose `start` is 0 says nothing.  The
+    word at `start` is one of `stands`, of each a mask and what is left of it; any where none is.
     """
 
     holds: Holds
@@ -117,6 +123,7 @@ class Named:
     end: Pointer | int = 0
     target: Pointer | None = None
     ahead: int = 0
+    stands: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +278,7 @@ class PairedExceptions:
 
     def where(self, image: Sections) -> range:
         """The addresses of the table's bytes."""
-        return image.table(self.section)
+        return table_of(image, self.section)
 
     def read(self, image: Sections) -> tuple[Fixup, ...]:
         """The table, in its order."""
@@ -331,11 +338,12 @@ class Walked(Protocol):
 class SystemTables:
     """All tables of a system that name code: the exception table, and those that hold it still.
 
-    Where the bounds of the table `bounded` cannot be read, the system's code is left alone: of
-    others in the same section the bounds are not known either.  With `sites`, single words of data
-    name, each from its own place, an instruction that the system writes over.  A system that is
-    `chained` finds who called whom by the chain of frames on the stack, and by nothing else that
-    says where in a function control is.  `apart` are sections
+    Every such system has the tables `always`, and its code is left alone where they are not found.
+    So it is where the bounds of the table `bounded` cannot be read: of others in the same section
+    the bounds are not known either.  With `sites`, single words of data name, each from its own
+    place, an instruction that the system writes over.  A system that is `chained` finds who called
+    whom by the chain of frames on the stack, and by nothing else that says where in a function
+    control is.  `apart` are sections
     whose code runs before addresses are translated, or where it was not linked to run; so may what
     they call, and whatever has an instruction of `turns`.  The system writes over instructions that
     begin code of one of `shapes`.  Without symbols of data, bounds are known as `walked` has them.
@@ -343,12 +351,14 @@ class SystemTables:
     handler of faults looks.  The register `of_processor` says where the data of the processor is:
     it is another when the system lets the code go on on another processor.  What names a register
     of the mask `enabled` traps till the system has turned it on, which is an event.  `templates`
-    are pairs of symbols: what is between both the system copies, and writes over the copy.
+    are pairs of symbols: what is between both the system copies, and writes over the copy.  All
+    entries of an exception table that is `accessing` are on loads and stores.
     """
 
     order: ByteOrder
     exceptions: Exceptions = NoExceptions()  # noqa: RUF009  # it has no state
     layouts: tuple[Layout, ...] = ()
+    always: tuple[str, ...] = ()
     bounded: str = ""
     sites: bool = False
     chained: bool = False
@@ -360,6 +370,7 @@ class SystemTables:
     of_processor: Reg | None = None
     enabled: int = 0
     templates: tuple[tuple[str, str], ...] = ()
+    accessing: bool = False
 
     def held(self, image: Sections) -> tuple[Held, ...]:
         """What the tables of a file hold where it is, but for accesses that may fault."""
@@ -370,12 +381,6 @@ class SystemTables:
         switching = (one for one in self.layouts if any(named.target for named in one.named))
         every = (one for layout in switching for one in held(layout, image, self.order))
         return tuple(one for one in every if one.holds is Holds.SWITCHED)
-
-    def unread(self, image: Sections) -> str:
-        """What of a kernel names code and cannot be found, or nothing."""
-        if not self.bounded or image.enclosed(self.bounded).start:
-            return ""
-        return f"tables of which no symbol says where they begin, as __start_{self.bounded} does"
 
     def places(self, image: Sections) -> tuple[range, ...]:
         """The addresses of the tables that are read."""

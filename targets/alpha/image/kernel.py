@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.code.program import Fixup
-from rewriter.core.code.system_tables import CannotMove, Sections, SystemTables
+from rewriter.core.code.system_tables import CannotMove, Sections, SystemTables, table_of
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Memory
 from targets.alpha.isa.formats import DISP, RA, RB
@@ -79,7 +79,7 @@ class ExceptionTable:
 
     def where(self, image: Sections) -> range:
         """The addresses of the table's bytes."""
-        return image.table(EX_TABLE)
+        return table_of(image, EX_TABLE)
 
     def read(self, image: Sections) -> tuple[Fixup, ...]:
         """The table, in its order; entries for no instruction are left out."""
@@ -110,5 +110,5 @@ class ExceptionTable:
         return _ENTRY.pack(0, _LDA.match | RA.insert(ZERO) | RB.insert(ZERO))
 
 
-TABLES = SystemTables("little", ExceptionTable())
+TABLES = SystemTables("little", ExceptionTable(), always=(EX_TABLE,), accessing=True)
 """A kernel for Alpha writes over none of its code."""

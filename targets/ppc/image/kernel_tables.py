@@ -43,7 +43,14 @@ _STATIC_CALL = (
     (_WHOLE, 0x38600000),  # li r3,0
     (_WHOLE, 0x4E800020),  # blr
 )
-_RETURN_PROBE = ((_WHOLE, 0x60000000), (_WHOLE, 0x4E800020))  # nop; blr
+_NOP = (_WHOLE, 0x60000000)
+_ISYNC = (_WHOLE, 0x4C00012C)
+_BRANCH, _CALL = ((0xFC000003, word) for word in (0x48000000, 0x48000001))
+_TRAPS = (
+    *((0xFC000000, primary << 26) for primary in (2, 3)),  # tdi, twi
+    *((0xFC0007FE, 0x7C000000 | extended << 1) for extended in (4, 68)),  # tw, td
+)
+_RETURN_PROBE = (_NOP, (_WHOLE, 0x4E800020))  # nop; blr
 """Where functions return to whose return is probed: the system puts a trap there when it starts."""
 
 _LOOKS_BACK = (("nop", 3), ("isync", 2), ("sync", 1))
@@ -60,6 +67,7 @@ other words at labels in it, and the room for the copies."""
 
 _SHAPES = (_STATIC_CALL, _RETURN_PROBE)
 
+_EXCEPTIONS = "__ex_table"
 FEATURES = ("__ftr_fixup", "__mmu_ftr_fixup", "__fw_ftr_fixup")
 """Code that is written over where the CPU, its MMU or the firmware has a feature or lacks it."""
 
@@ -77,11 +85,12 @@ BARRIERS = (
 
 def tables(bits: int, order: ByteOrder) -> SystemTables:
     """The tables of a kernel whose addresses have some bits, 32 or 64."""
-    exceptions = PairedExceptions("__ex_table", Pointer(0, 4), Pointer(4, 4), order, sorted=True)
+    exceptions = PairedExceptions(_EXCEPTIONS, Pointer(0, 4), Pointer(4, 4), order, sorted=True)
     return SystemTables(
         order,
         exceptions,
         tuple(_layouts(bits // 8)),
+        always=(_EXCEPTIONS,),
         bounded="__jump_table",
         sites=True,
         chained=True,
@@ -102,16 +111,18 @@ def _layouts(size: int) -> Iterator[Layout]:
     code = Named(Holds.WRITTEN, first, last), Named(Holds.WRITTEN, other, end)
     yield from (Layout(name, 6 * size, code) for name in FEATURES)
     start = Pointer(0, size)
-    yield Layout("__lwsync_fixup", size, (Named(Holds.KEPT, start, _WORD),))
-    yield from (Layout(name, size, (Named(Holds.WRITTEN, start, _LONGEST),)) for name in BARRIERS)
-    trap = Named(Holds.KEPT, Pointer(0, 4), _WORD)
+    yield Layout("__lwsync_fixup", size, (Named(Holds.KEPT, start, _WORD, stands=(_ISYNC,)),))
+    barrier = Named(Holds.WRITTEN, start, _LONGEST, stands=(_NOP,))
+    yield from (Layout(name, size, (barrier,)) for name in BARRIERS)
+    trap = Named(Holds.KEPT, Pointer(0, 4), _WORD, stands=_TRAPS)
     yield Layout("__bug_table", 12, (trap,))
-    switch = Named(Holds.SWITCHED, Pointer(0, 4), _WORD, Pointer(4, 4))
+    switch = Named(Holds.SWITCHED, Pointer(0, 4), _WORD, Pointer(4, 4), stands=(_NOP, _BRANCH))
     yield Layout("__jump_table", 8 + size, (switch,))
     begin, stop, resume = (Pointer(n * size, size, From.ZERO) for n in range(3))
     # ftrace looks at the instruction before it, which saves the link register, too.
-    traced = Named(Holds.TRACED, begin, _WORD), Named(Holds.KEPT, begin, ahead=_WORD)
-    yield Layout("mcount_loc", size, traced)
+    traced = Named(Holds.TRACED, begin, _WORD, stands=(_NOP, _CALL))
+    before = Named(Holds.KEPT, begin, ahead=_WORD)
+    yield Layout("mcount_loc", size, (traced, before))
     masked = Named(Holds.WRITTEN, begin, stop)
     yield Layout("__soft_mask_table", 2 * size, (masked,))
     yield Layout("__restart_table", 3 * size, (masked, Named(Holds.ENTERED, resume)))

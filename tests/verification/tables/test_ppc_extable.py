@@ -23,6 +23,10 @@ from rewriter.verify.check import verify
 from tests.verification.tables.test_ppc_rows import said_of
 
 TABLES = """
+    .section __ex_table, "a"
+    .globl __start___ex_table, __stop___ex_table
+__start___ex_table:
+__stop___ex_table:
     .section __jump_table, "a"
     .globl __start___jump_table, __stop___jump_table
 __start___jump_table:
@@ -37,27 +41,29 @@ __stop_mcount_loc:
 """What a kernel's other tables are found by."""
 
 MACHINES = {
-    32: ("powerpc", "elf32ppclinux", 0xC0001000),
-    64: ("powerpc64le", "elf64lppc", 0xC000000000010000),
+    32: ("powerpc", "elf32ppclinux", 0xC0001000, ()),
+    64: ("powerpc64le", "elf64lppc", 0xC000000000010000, ("-mpower9",)),
 }
 
 
 def kernel(body: str, entries: str, folder: Path, bits: int = 32) -> Program:
-    """A kernel of a function, which ends at `.Lend` or else with all of it; `entries` are pairs of
-    labels, an exception entry a line."""
-    machine, emulation, start = MACHINES[bits]
-    tools = (f"{machine}-linux-gnu-{name}" for name in ("as", "ld"))
-    assembler, linker = map(inputs.require_tool, tools)
+    """A kernel of a function; `entries` are pairs of labels, an exception entry a line."""
     pairs = (line.split() for line in entries.splitlines() if line.strip())
     table = "\n".join(f"    .long {access} - ., {resume} - ." for access, resume in pairs)
+    return linked(body, f'    .section __ex_table, "a"\n{table}\n{TABLES}', folder, bits)
+
+
+def linked(body: str, tables: str, folder: Path, bits: int) -> Program:
+    """A kernel of a function, which ends at `.Lend` or else with all of it, and its tables."""
+    machine, emulation, start, options = MACHINES[bits]
+    tools = (f"{machine}-linux-gnu-{name}" for name in ("as", "ld"))
+    assembler, linker = map(inputs.require_tool, tools)
     source = (
         f"    .text\n    .globl f\n    .type f, @function\nf:\n{body}\n"
-        "    .ifndef .Lend\n.Lend:\n    .endif\n    .size f, .Lend - f\n"
-        f'    .section __ex_table, "a"\n{table}\n{TABLES}'
+        f"    .ifndef .Lend\n.Lend:\n    .endif\n    .size f, .Lend - f\n{tables}"
     )
     folder.mkdir()
     (folder / "k.s").write_text(source)
-    options = ("-mpower9",) if bits == 64 else ()
     subprocess.run((assembler, *options, "k.s", "-o", "k.o"), check=True, cwd=folder)
     link = (linker, "-m", emulation, f"-Ttext={start:#x}", "-e", "f", "--build-id=none")
     subprocess.run((*link, "k.o", "-o", "k"), check=True, cwd=folder)
