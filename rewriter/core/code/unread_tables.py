@@ -47,9 +47,13 @@ def _misread(tables: SystemTables, image: Sections, listing: Listing) -> Iterato
 
 
 def _is_whole(image: Sections, where: range, size: int) -> bool:
-    """Whether a table is so many entries of a size, and zeros at most behind them."""
+    """Whether a table is so many entries of a size, and zeros at most behind them.
+
+    It is not zeros alone: what a relocation fills in when the kernel starts is 0 in some files.
+    """
     rest = len(where) % size
-    return not rest or not any(image.read(where.stop - rest, rest))
+    behind = rest > 0 and any(image.read(where.stop - rest, rest))
+    return not where or (not behind and any(image.read(where.start, len(where))))
 
 
 def _is_of_exceptions(tables: SystemTables, image: Sections, listing: Listing) -> bool:

@@ -56,6 +56,8 @@ FORMATS = {
     "a place of a call": (32, "mcount_loc", ".long 4b", True),
     "calls of 64 bits": (64, "mcount_loc", ".quad 1b", True),
     "calls at a load": (32, "mcount_loc", ".long 2b", False),
+    "calls, one of which is gone": (32, "mcount_loc", ".long 1b, 0", True),
+    "calls that are relocated": (32, "mcount_loc", ".long 0, 0", False),
     "calls relative": (32, "mcount_loc", ".long 1b - .", False),
     "traps": (32, "__bug_table", ".long 3b - ., 0, 0", True),
     "traps at a sum": (32, "__bug_table", ".long 8b - ., 0, 0", False),
