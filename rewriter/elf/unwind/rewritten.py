@@ -33,11 +33,12 @@ def _opcode(*what: str) -> bytes:
 def rewritten(fde: Fde, table: Sequence[tuple[int, Rules]]) -> list[Patch] | None:
     """Patches after which an entry says the rows of a table, the first at its start.
 
-    None where that has no spelling, or takes more bytes than the instructions and the DW_CFA_nop
-    behind them.
+    None where that has no spelling, as where rows say how many bytes of arguments are pushed, or
+    takes more bytes than the instructions and the DW_CFA_nop behind them.
     """
     data, (first, last) = fde.image.data, fde.instructions
-    code = None if rows.tells_sizes(fde) else _Writer(fde).code(table)
+    pushed = any(rules.pushed for _, rules in (*rows.rows(fde), *table))
+    code = None if pushed else _Writer(fde).code(table)
     if code is None or len(code) > last - first:
         return None
     new = code.ljust(last - first, b"\0")

@@ -55,12 +55,14 @@ class Rules(NamedTuple):
     """The row of the unwind table at one address; hashable, equal when the meaning is equal.
 
     `cfa` is ("register", number, offset in bytes) or ("expression", 0, its bytes); `registers` is
-    sorted by number, with a register that has no rule left out.
+    sorted by number, with a register that has no rule left out.  `pushed` are the bytes of
+    arguments that the unwinder takes from the stack before control goes on at a landing pad.
     """
 
     cfa: tuple[str, int, int | bytes]
     registers: tuple[tuple[int, Rule], ...]
     return_column: int
+    pushed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +114,6 @@ def unchanged(old: Fde, new: Fde) -> bool:
         and before.sections == after.sections
         and all(before.data[part] == after.data[part] for part in parts)
     )
-
-
-def tells_sizes(fde: Fde) -> bool:
-    """Whether an entry also says how many bytes of arguments are pushed, which is in no row."""
-    return _followed(fde).tells_sizes
 
 
 def initial_rules(fde: Fde) -> Rules:
@@ -229,7 +226,7 @@ class _State:
     """
 
     __slots__ = (
-        "advances", "cfa", "cie", "end", "initial", "registers", "set_loc", "stack", "tells_sizes",
+        "advances", "cfa", "cie", "end", "initial", "pushed", "registers", "set_loc", "stack",
     )  # fmt: skip
 
     def __init__(self, cie: Cie, image: Image) -> None:
@@ -239,8 +236,8 @@ class _State:
         self.initial: dict[int, Rule] = {}
         self.stack: list[tuple[tuple[str, int, int | bytes], dict[int, Rule]]] = []
         self.advances: list[Advance] = []
-        self.set_loc = self.tells_sizes = False
-        self.end = 0
+        self.set_loc = False
+        self.end = self.pushed = 0
         reader = DwarfReader(image, *cie.instructions, 0, "CIE instructions")
         while reader.offset < reader.end:
             opcode = reader.fixed("B")
@@ -249,7 +246,8 @@ class _State:
         self.initial = dict(self.registers)
 
     def rules(self) -> Rules:
-        return Rules(self.cfa, tuple(sorted(self.registers.items())), self.cie.return_column)
+        registers = tuple(sorted(self.registers.items()))
+        return Rules(self.cfa, registers, self.cie.return_column, self.pushed)
 
     def apply(self, opcode: int, reader: DwarfReader) -> bool:
         """Carry out one instruction that stays at the same address; False if it is not known."""
@@ -267,8 +265,7 @@ class _State:
         elif opcode == DW_CFA_restore_state and self.stack:
             self.cfa, self.registers = self.stack.pop()
         elif opcode == DW_CFA_GNU_args_size:
-            self.tells_sizes = True
-            reader.uleb()
+            self.pushed = reader.uleb()  # outside of what DW_CFA_restore_state goes back to
         else:
             return opcode == DW_CFA_nop
         return True

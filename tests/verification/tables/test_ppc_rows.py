@@ -368,6 +368,37 @@ def test_what_a_row_finds_is_put_there_by_the_same(old: str, new: str, tmp_path:
     check(HOLDING, tmp_path, old, new, "unwind rows")
 
 
+PUSHED = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    {}
+    stdu 1, -112(1)
+    .cfi_def_cfa_offset 112
+    .cfi_escape {}
+    addi 1, 1, 112
+    .cfi_def_cfa_offset 0
+    blr
+    .cfi_endproc
+    .size f, .-f
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("li 11, 1;0x2e, 80", "li 11, 2;0x2e, 80", ""),
+        ("li 11, 1;0x2e, 80", "li 11, 2;0x2e, 64", "unwind rows"),
+        ("li 11, 1;0, 0", "li 11, 1;0x2e, 80", "unwind rows"),
+    ],
+)
+def test_bytes_of_arguments_that_a_landing_pad_takes_away(
+    old: str, new: str, wrong: str, tmp_path: Path
+) -> None:
+    """DW_CFA_GNU_args_size: unwinders add it to the stack pointer before they go to a pad."""
+    check(PUSHED, tmp_path, old, new, wrong)
+
+
 BOTH = """
     .globl f
     .type f, @function
