@@ -408,14 +408,19 @@ class _Settle:
 
     def _holds_functions(self, register: int, jump: int) -> bool:
         """Whether the words of shared data that a jump may go by hold, in the file, where callers
-        enter functions: a linker's table does, and no variable for labels."""
+        enter other functions: a linker's table does, and no variable for labels, though one of them
+        may stand where the jump's own function is entered."""
         shared = self.references.pointers(self._owner(jump))
         loads = [self._insn(place) for place in self.reaching.definitions(register, jump) or ()]
         spelled = [self.target.spelling.address(load) for load in loads]
         if None in spelled or not spelled:
             return False
         places = [gp + place[1] for gp in shared for place in spelled if place is not None]
-        return bool(places) and all(map(self._is_entered, map(self._word, places)))
+        held = [*map(self._word, places)]
+        own = {part.start for part in self.parts.of(self._owner(jump))}
+        return bool(held) and all(
+            self._is_entered(place) and self._owner(place).start not in own for place in held
+        )
 
     def _word(self, place: int) -> int:
         """What a word of data holds in the file; 0 where there is none."""

@@ -282,6 +282,44 @@ def test_a_label_in_small_data(loaded: str, held: str, calls: bool, tmp_path: Pa
     assert not program.not_understood(function)
 
 
+OTHER = """
+    .text
+    .globl other
+    .ent other
+other:
+    .frame $30, 0, $26, 0
+    ldgp $29, 0($27)
+    mov $16, $0
+    ret
+    .end other
+"""
+FIRST = """
+    ldah $2, .Linner($29) !gprelhigh
+    lda $2, .Linner($2) !gprellow
+    ldq $27, next($29) !gprel
+    stq $2, next($29) !gprel"""
+
+
+def linked(source: str, folder: Path) -> Program:
+    """A program at fixed addresses, whose words of data hold them."""
+    (folder / "f.s").write_text(source)
+    gcc = inputs.require_tool("alpha-linux-gnu-gcc")
+    options = ("-nostdlib", "-static", "-no-pie", "-Wl,-e,run", "-Wl,--no-relax")
+    file = folder / "f"
+    subprocess.run((gcc, *options, str(folder / "f.s"), "-o", str(file)), check=True)
+    image = load(str(file))
+    return analyse(image, targets.of(image))
+
+
+@pytest.mark.parametrize(("held", "understood"), [("run + 8", False), ("other", True)])
+def test_a_label_where_callers_enter(held: str, understood: bool, tmp_path: Path) -> None:
+    """The first instruction behind those that set $29: a function does not call itself so."""
+    source = SMALL.format(loaded=FIRST, held=held) + OTHER
+    program = linked(source, tmp_path)
+    (function,) = (f for f in program.functions if f.name == "run")
+    assert bool(program.not_understood(function)) is not understood
+
+
 CALLED = """
     .set noreorder
     .text
@@ -296,26 +334,12 @@ run:
     ldq $27, other($29) !literal
     jmp $31, ($27)
     .end run
-    .globl other
-    .ent other
-other:
-    .frame $30, 0, $26, 0
-    ldgp $29, 0($27)
-    mov $16, $0
-    ret
-    .end other
 """
 
 
 def test_a_function_is_called_that_the_linkers_table_holds(tmp_path: Path) -> None:
     """Also where code gives an address of its own to what it calls, as kernels give theirs."""
-    (tmp_path / "f.s").write_text(CALLED)
-    gcc = inputs.require_tool("alpha-linux-gnu-gcc")
-    options = ("-nostdlib", "-static", "-no-pie", "-Wl,-e,run", "-Wl,--no-relax")
-    file = tmp_path / "f"
-    subprocess.run((gcc, *options, str(tmp_path / "f.s"), "-o", str(file)), check=True)
-    image = load(str(file))
-    program = analyse(image, targets.of(image))
+    program = linked(CALLED + OTHER, tmp_path)
     (function,) = (one for one in program.functions if one.name == "run")
     assert not program.not_understood(function)
     assert not program.tables_of(function)
