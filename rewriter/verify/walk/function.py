@@ -49,9 +49,9 @@ class Walk:
     that are several instructions; `ways` are the exception ranges of the new file where the
     function has others in it, `led` what each of its landing pads became; `opposites` are those of
     branches, as far as they were asked for; `passed` gets the ways
-    that were compared and `jumps` the new code's that are no part of them, where its transfers of
-    control are others than the old code's; `inside` are places in the middle of instructions, at
-    which a nop is read; `shown` gets what was compared, for other functions.
+    that were compared and `jumps` the new code's that are no part of them; `inside` are places in
+    the middle of instructions, at which a nop is read; `shown` gets what was compared, for other
+    functions.
     """
 
     program: Program
@@ -210,10 +210,8 @@ class Walk:
         self.covered.update(self.old_code.addresses[first : exits[-1] + 1])
         self.visited.update(new.addresses[there : exits[-1] + moved + 1])
         self.evidence.append(PLAIN)
-        if self.reordered:
-            end = exits[-1] + 1
-            old = self.old_code
-            self.passed.append((old.addresses[first:end], new.addresses[there : end + moved]))
+        end, old = exits[-1] + 1, self.old_code
+        self.passed.append((old.addresses[first:end], new.addresses[there : end + moved]))
         if self.matched is not None:
             kept = [at for at in range(first, exits[-1] + 1) if not new.kinds[at + moved] & NOP]
             places = self.old_code.addresses, new.addresses
@@ -292,9 +290,8 @@ class Walk:
         self.evidence.append(evidence)
         self.covered.update(course.covered)
         self.visited.update(course.visited)
-        if self.reordered:
-            self.passed.append((old.addresses, new.addresses))
-            self.jumps.update(course.jumps)
+        self.passed.append((old.addresses, new.addresses))
+        self.jumps.update(course.jumps)
         if self.matched is not None:
             self.matched += matches(_proper(old), _proper(new))
         self.resumed.update(resumed)

@@ -180,8 +180,7 @@ class Cutter:
         like: Cutter | None = None,
     ) -> None:
         """Of another listing, `like` may have the same addresses."""
-        self.source = listing, fixups, kinds
-        self.listing, self.first, self.last = listing, first, last
+        self.listing = listing
         here = slice(first, last)
         self.places = listing.addresses[here]
         self.addresses, self.at = _indexed(self.places, like)
@@ -200,7 +199,7 @@ class Cutter:
         """From an address to its n-th transfer of control, to data, or to the function's end."""
         first = self.at.get(start)
         if first is None:
-            return self._elsewhere(start).by_transfers(start, count)
+            raise Lost(f"the new code goes on outside of the function, at {start:#x}")
         n = bisect_left(self.transfers, first)
         exits = self.transfers[n : n + count]
         end = len(self.addresses)
@@ -225,14 +224,6 @@ class Cutter:
             and not any(first <= at < end for at in self.fixups)
             and not any(there <= at < behind for at in other.fixups)
         )
-
-    def _elsewhere(self, start: int) -> Cutter:
-        """Code outside the function, where new code may lead."""
-        if not self.listing.has(start):
-            raise Lost(f"no instruction at {start:#x} in the new file")
-        first = self.listing.index(start)
-        last = self.last if first < self.last else len(self.listing)
-        return Cutter(*self.source, first, min(last, first + LONGEST + 1))
 
     def cut(self, first: int, exits: Sequence[int]) -> Segment:
         """From a position to the last of those after which control may leave; raises Lost."""

@@ -109,20 +109,22 @@ class Rows:
     ) -> str:
         """What is wrong with the unwind entry of a function, or nothing.
 
-        Where its blocks may have changed places, `passed` are the ways on which control goes, and
-        `jumps` the new file's that are no part of them.
+        `passed` are the ways on which control goes, and `jumps` the new file's that are no part of
+        them.  Ways that begin at other places than before need not follow the order of addresses,
+        even where code and rows stand as they did: a changed jump table leads to other rows.
         """
         old, new = self.old.get(function.start), self.new.get(function.start)
         if old is None:
             return ""
         if new is None or (new.end, new.lsda) != (old.end, old.lsda):
             return "its unwind entry covers something else"
-        if jumps or not _in_order(passed):
-            before, after = self.listings
-            both = (old, before), (new, after)
+        agree, in_order = True, not jumps and _in_order(passed)
+        moved = any(before[0] != after[0] for before, after in passed)
+        if not in_order or (moved and unwind_rows.unchanged(old, new)):
+            both = (old, self.listings[0]), (new, self.listings[1])
             agree = rows.agree(*both, self.kinds, passed, jumps, self.more)
-        else:
-            agree = self._agree(old, new)
+        if in_order:
+            agree = agree and self._agree(old, new)
         return "" if agree else "its unwind rows do not follow its instructions"
 
     def _agree(self, old: entries.Fde, new: entries.Fde) -> bool:

@@ -274,12 +274,16 @@ def pair(source: str, folder: Path, *bodies: str) -> tuple[Program, Image]:
         (folder / str(number)).mkdir()
         made.append(assembled(source.format(*body.split(";")), folder / str(number), "powerpc64le"))
     old, new = made
-    image = changed_text(old, new)
-    section, other = (one.image.section(".eh_frame") for one in made)
+    return old, with_section(changed_text(old, new), new, ".eh_frame")
+
+
+def with_section(image: Image, new: Program, name: str) -> Image:
+    """The file with a section of another, which is as long."""
+    section, other = image.section(name), new.image.section(name)
     assert section is not None and other is not None and section.sh_size == other.sh_size
     first, last = section.sh_offset, section.sh_offset + section.sh_size
-    rows = new.image.data[other.sh_offset : other.sh_offset + other.sh_size]
-    return old, replace(image, data=image.data[:first] + rows + image.data[last:])
+    held = new.image.data[other.sh_offset : other.sh_offset + other.sh_size]
+    return replace(image, data=image.data[:first] + held + image.data[last:])
 
 
 def check(source: str, folder: Path, old: str, new: str, wrong: str) -> None:
@@ -397,6 +401,172 @@ def test_bytes_of_arguments_that_a_landing_pad_takes_away(
 ) -> None:
     """DW_CFA_GNU_args_size: unwinders add it to the stack pointer before they go to a pad."""
     check(PUSHED, tmp_path, old, new, wrong)
+
+
+SWITCH = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+0:  addis 2, 12, .TOC.-0b@ha
+    addi 2, 2, .TOC.-0b@l
+    .localentry f, .-f
+    cmplwi 3, 2
+    bgt .Lout
+    mflr 0
+    std 0, 16(1)
+    stdu 1, -64(1)
+    {cfi}_def_cfa_offset 64
+    {cfi}_offset lr, 16
+    addis 9, 2, .Ltable@toc@ha
+    addi 9, 9, .Ltable@toc@l
+    rldic 3, 3, 2, 30
+    lwax 10, 9, 3
+    add 10, 10, 9
+    mtctr 10
+    bctr
+.Lchanged:
+    {changed}
+    bl g
+    nop
+    b .Lback
+.Lone:
+    {cfi}_offset r31, {row}
+    bl g
+    nop
+    b .Lback
+.Lother:
+    {cfi}_offset r31, -16
+    bl g
+    nop
+    b .Lback
+.Lback:
+    addi 1, 1, 64
+    {cfi}_def_cfa_offset 0
+    ld 0, 16(1)
+    mtlr 0
+    {cfi}_restore lr
+    blr
+.Lout:
+    li 3, 0
+    blr
+    .cfi_endproc
+    .size f, .-f
+    .type g, @function
+g:  .cfi_startproc
+    {cfi}_def_cfa_offset 64
+    blr
+.Labroad:
+    bl g
+    nop
+    b .Lback
+    .cfi_endproc
+    .size g, .-g
+    .section .rodata
+    .balign 4
+.Ltable:
+    .long .Lchanged-.Ltable, {led}-.Ltable, .Lother-.Ltable
+"""
+
+
+@pytest.mark.parametrize(
+    ("led", "row", "cfi", "wrong"),
+    [
+        (".Lother", "-8", ".cfi", "unwind rows"),
+        (".Lother", "-16", ".cfi", ""),
+        (".Labroad", "-16", "#", "outside of the function"),
+        (".Lother", "-8", "#", ""),
+    ],
+    ids=("other rows", "the same rows", "another function", "no rows"),
+)
+def test_where_a_changed_table_leads(
+    led: str, row: str, cfi: str, wrong: str, tmp_path: Path
+) -> None:
+    """To the same code, of which unwinders may find something else."""
+    made = []
+    for changed, to in (("li 4, 1\n li 5, 2", ".Lone"), ("li 5, 2\n li 4, 1", led)):
+        folder = tmp_path / to
+        folder.mkdir()
+        source = SWITCH.format(changed=changed, led=to, row=row, cfi=cfi)
+        made.append(assembled(source, folder, "powerpc64le"))
+    old, new = made
+    said = said_of(old, with_section(changed_text(old, new), new, ".rodata"))
+    assert wrong in said if wrong else not said
+
+
+PADS = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    .cfi_personality 0x1b, personality
+    .cfi_lsda 0x1b, .Lranges
+    mflr 0
+    std 0, 16(1)
+    stdu 1, -64(1)
+    .cfi_def_cfa_offset 64
+    .cfi_offset lr, 16
+.Lfirst:
+    bl g
+.Lsecond:
+    bl g
+.Lcalled:
+    {changed}
+.Lback:
+    addi 1, 1, 64
+    .cfi_remember_state
+    .cfi_def_cfa_offset 0
+    ld 0, 16(1)
+    mtlr 0
+    .cfi_restore lr
+    blr
+.Lone:
+    .cfi_restore_state
+    .cfi_offset r31, {row}
+    bl resume
+    b .Lback
+.Lother:
+    .cfi_offset r31, -16
+    bl resume
+    b .Lback
+    .cfi_endproc
+    .size f, .-f
+    .type g, @function
+g:  .cfi_startproc
+    blr
+    .cfi_endproc
+    .size g, .-g
+    .type resume, @function
+resume:
+    .cfi_startproc
+    b resume
+    .cfi_endproc
+    .size resume, .-resume
+    .type personality, @function
+personality:
+    blr
+    .size personality, .-personality
+    .section .gcc_except_table, "a", @progbits
+.Lranges:
+    .byte 0xff, 0xff, 1
+    .uleb128 .Lend-.Lbegin
+.Lbegin:
+    .uleb128 .Lfirst-f, .Lsecond-.Lfirst, {pads[0]}-f, 0
+    .uleb128 .Lsecond-f, .Lcalled-.Lsecond, {pads[1]}-f, 0
+.Lend:
+"""
+
+
+@pytest.mark.parametrize(("row", "wrong"), [(-8, "unwind rows"), (-16, "")])
+def test_where_landing_pads_change_places(row: int, wrong: str, tmp_path: Path) -> None:
+    """Both are the same code; what unwinders find of their caller may not be."""
+    made, pads = [], (".Lone", ".Lother")
+    for changed in (("li 4, 1\n li 5, 2", pads), ("li 5, 2\n li 4, 1", pads[::-1])):
+        folder = tmp_path / changed[1][0]
+        folder.mkdir()
+        source = PADS.format(changed=changed[0], pads=changed[1], row=row)
+        made.append(assembled(source, folder, "powerpc64le"))
+    old, new = made
+    said = said_of(old, with_section(changed_text(old, new), new, ".gcc_except_table"))
+    assert wrong in said if wrong else not said
 
 
 BOTH = """
