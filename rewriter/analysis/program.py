@@ -772,4 +772,4 @@ def _graph(
     entries, landings = ways_in
     entries = entries | references.labels
     found = flow.build(listing, functions, references, entries, convention, *leaving, landings)
-    return returned_through(found, convention.everything, target.always_traps)
+    return returned_through(found, convention.everything, target, references.unresolved)

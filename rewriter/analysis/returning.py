@@ -9,7 +9,7 @@ A function may also run into the one behind it, which then returns for both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from rewriter.core.code.listing import FLOW_CODE, FLOWS, among
 from rewriter.core.isa.flow import CALLS, COMING_BACK, FALLING, To, leading
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.interned import Interned
+from rewriter.core.target.protocol import Sequential
 
 _LEAVING = frozenset((To.CALLER, To.REGISTER, To.NOWHERE))
 """Where a flow that is no call leads if control may be with the caller after it."""
@@ -70,10 +71,11 @@ class Returning:
         callees = [to for kind, to in self._edges(block) if kind == CALL]
         return bool(callees) and not any(map(self._comes_back, callees))
 
-    def passes(self, block: int) -> bool:
+    def passes(self, block: int, is_filling: bool) -> bool:
         """Whether control comes to a block and goes on behind it, as far as its neighbours show.
 
-        Nops behind what never comes back are as long as alignment asks for.
+        Nops behind what never comes back are as long as alignment asks for: to what `is_filling`
+        nothing else leads, to all else a jump that is not understood may.
         """
         if self.stops(block):
             return False
@@ -81,7 +83,7 @@ class Returning:
         edges = self.graph.by_target[first:last]
         sources = self.graph.source[edges[self.graph.kind[edges] != RETURN]].tolist()
         led = any(source != block - 1 or not self.stops(source) for source in sources)
-        return led or bool(self.graph.named[block])
+        return led or bool(self.graph.named[block]) or not is_filling
 
     @cached_property
     def _targets(self) -> Edges:
@@ -146,33 +148,49 @@ def trapping(graph: Graph, always_traps: Callable[[Insn], bool]) -> Edges:
     return found
 
 
-def returned_through(graph: Graph, everything: int, always_traps: Callable[[Insn], bool]) -> Graph:
+def returned_through(
+    graph: Graph, everything: int, target: Sequential, unresolved: Iterable[int]
+) -> Graph:
     """The graph with edges from the returns of functions that others run into to where those were
-    called from; every register may carry a value along them."""
-    owner, (blocks, to) = graph.function_of, _running_on(graph, always_traps)
+    called from; every register may carry a value along them.
+
+    `unresolved` are the jumps of which nobody knows where in their function they lead.
+    """
+    owner, (blocks, to) = graph.function_of, _running_on(graph, target, unresolved)
     pairs = np.unique(np.stack((owner[to], owner[blocks])), axis=1) + len(graph.last)
-    source, target = pairs.astype(graph.source.dtype)
+    source, callers = pairs.astype(graph.source.dtype)
     which = np.append(graph.passed.which, np.zeros(len(source), dtype=np.uint16))
     passed = Interned(graph.passed.distinct, which)
     return replace(
         graph,
         source=np.append(graph.source, source),
-        target=np.append(graph.target, target),
+        target=np.append(graph.target, callers),
         kind=np.append(graph.kind, np.full(len(source), RETURN, dtype=np.int8)),
         passed=passed.with_mask(slice(len(graph.source), None), everything),
     )
 
 
-def _running_on(graph: Graph, always_traps: Callable[[Insn], bool]) -> tuple[Edges, Edges]:
+def _running_on(graph: Graph, target: Sequential, unresolved: Iterable[int]) -> tuple[Edges, Edges]:
     """The blocks from which a function runs into another, and the blocks of that, also over what
     stands between them."""
     owner, flows = graph.function_of, graph.listing.flows[graph.last - 1]
     goes_on = among(flows, FALLING | COMING_BACK)
-    goes_on[trapping(graph, always_traps)] = False
+    goes_on[trapping(graph, target.always_traps)] = False
     owned = np.flatnonzero(owner >= 0)
     blocks, to = owned[:-1], owned[1:]
     stops = np.append(0, np.cumsum(~goes_on))
     crossing = (owner[blocks] != owner[to]) & (stops[blocks] == stops[to])
     blocks, to, returning = blocks[crossing], to[crossing], Returning(graph)
-    comes = np.array([returning.passes(block) for block in blocks.tolist()], dtype=bool)
+    jumping = {int(owner[graph.block_holding(jump)]) for jump in unresolved}
+    passes = [
+        returning.passes(block, owner[block] not in jumping and _is_idle(graph, target, block))
+        for block in blocks.tolist()
+    ]
+    comes = np.array(passes, dtype=bool)
     return blocks[comes], to[comes]
+
+
+def _is_idle(graph: Graph, target: Sequential, block: int) -> bool:
+    """Whether nothing but nops is in a block, or data."""
+    insns = graph.listing.insns_at(int(graph.first[block]), int(graph.last[block]))
+    return all(insn is None or target.is_nop(insn) for insn in insns)

@@ -71,8 +71,18 @@ def said_of_running_on(folder: Path, end: str, between: str = "", read: int = 12
         ("b second", ""),
         ("cmpdi 3, 0\nbeqlr", ""),
         ("cmpdi 3, 0\nbeq 1f\nb ever\n1: tdnei 3, 7", ""),
+        ("add 9, 4, 5\nmtctr 9\nbctr\nli 4, 5", ""),
+        ("add 9, 4, 5\nmtctr 9\nbctr\nnop", ""),
     ],
-    ids=["at once", "over nops", "by a branch", "on one way", "behind a trap"],
+    ids=[
+        "at once",
+        "over nops",
+        "by a branch",
+        "on one way",
+        "behind a trap",
+        "from where nobody knows who comes",
+        "from a nop there",
+    ],
 )
 def test_a_function_runs_into_another(end: str, between: str, tmp_path: Path) -> None:
     assert "register r12 differs" in said_of_running_on(tmp_path, end, between)
@@ -87,6 +97,7 @@ def test_a_function_runs_into_another(end: str, between: str, tmp_path: Path) ->
         ("bl ever", "nop", 12),
         ("cmpdi 3, 0\nbeqlr\ntrap", "", 12),
         ("cmpdi 3, 0\nbeqlr\ntrap", "nop", 12),
+        ("ld 12, 0(4)\nmtctr 12\nbctr\nnop", "", 12),
     ],
     ids=[
         "not read",
@@ -95,6 +106,7 @@ def test_a_function_runs_into_another(end: str, between: str, tmp_path: Path) ->
         "and over a nop",
         "behind a trap that nothing passes",
         "and over a nop there",
+        "behind a jump that leaves",
     ],
 )
 def test_a_function_ends(end: str, between: str, read: int, tmp_path: Path) -> None:
