@@ -116,6 +116,36 @@ def test_fewer_and_narrower_loads_are_the_same(
     assert not said(tmp_path, machine, old, new)
 
 
+PARTS = "ld 6, 0(3)\nstw 4, {at}(3)\nld 5, 0(3)\n{behind}\nstd 6, 8(8)\nstd 5, 0(8)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        (
+            PARTS.format(at=0, behind="nop"),
+            ("ld 5, 0(3)\nnop", "mr 5, 6\nrldimi 5, 4, 0, 32"),
+            True,
+        ),
+        (PARTS.format(at=0, behind="li 7, 1"), ("li 7, 1", "li 7, 2"), False),
+        (PARTS.format(at=16, behind="nop"), ("ld 5, 0(3)", "mr 5, 6"), False),
+        ("std 4, 0(3)\nld 5, 0(3)\nstd 5, 0(8)", ("ld 5, 0(3)", "mr 5, 4"), False),
+        (
+            "ld 6, 0(3)\nstw 4, 0(3)\nlwz 5, 0(3)\nadd 3, 5, 6",
+            ("lwz 5, 0(3)", "clrldi 5, 4, 32"),
+            False,
+        ),
+    ],
+    ids=("from parts", "loaded again", "stored elsewhere", "stored whole", "as much as was stored"),
+)
+def test_a_load_behind_a_store_of_a_part_stays(
+    old: str, new: tuple[str, str], refused: bool, tmp_path: Path
+) -> None:
+    """What was read before and what was stored are of two moments, and one load is of one."""
+    found = said(tmp_path, PPC, old, old.replace(*new))
+    assert "is read no more" in found if refused else not found
+
+
 def test_a_branch_waits_for_the_load_before_a_barrier(tmp_path: Path) -> None:
     """A register is compared with itself for that: what it holds says nothing of the branch."""
     codes = (ACQUIRE.format(one=one) for one in (9, 4))

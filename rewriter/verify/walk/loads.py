@@ -56,8 +56,9 @@ class Single:
     """Finds for each load of a new run another load of the old one, which read all of it.
 
     A part of it may be read alone, but not where the old run had stored another part just before:
-    both in registers would be of two moments.  Nobody else stores on the stack, and whoever reads a
-    cell whatever the low bits of an address asks for parts.
+    both in registers would be of two moments.  Such a load of the old run does not go either, or
+    what was read before would be put together with what was stored.  Nobody else stores on the
+    stack, and whoever reads a cell whatever the low bits of an address asks for parts.
     """
 
     comparison: Comparison
@@ -67,9 +68,12 @@ class Single:
     stack: Term
     _loaded: list[Portion] = field(default_factory=list)
     _stored: list[Portion] = field(default_factory=list)
+    _torn: list[tuple[Portion, int]] = field(default_factory=list)
+    _again: list[tuple[Portion, int]] = field(default_factory=list)
     _taken: dict[int, Portion] = field(default_factory=dict)
     _done: int = 0
     _met: int = 0
+    _written: int = 0
 
     def reach(self, slot: int, other: int) -> None:
         """Goes on to an exit of the old run and the same of the new; raises Different."""
@@ -77,9 +81,34 @@ class Single:
         self._done, self._met = old.stop, new.stop
         for is_store, access in self._accesses(self.old, old):
             (self._stored if is_store else self._loaded).append(access)
+            if not is_store and self._is_torn(access):
+                self._torn.append((access, len(self._stored)))
         for is_store, access in self._accesses(self.new, new):
-            if not is_store and not self._take(self._spelled(access), set()):
-                raise Different(ONCE_MORE)
+            self._written += is_store
+            if not is_store:
+                load = self._spelled(access)
+                if not self._take(load, set()):
+                    raise Different(ONCE_MORE)
+                self._again.append((load, self._written))
+
+    def finish(self) -> None:
+        """At the end of both runs: what was stored in parts is still read whole; raises Different.
+
+        By a load of its own, behind as many stores as before.
+        """
+        left = list(self._again)
+        for old, stored in self._torn:
+            found = (one for one in left if one[1] >= stored and self._holds(old, one[0]))
+            own = next(found, None)
+            if own is None:
+                raise Different("memory of which a part was stored is read no more")
+            left.remove(own)
+
+    def _is_torn(self, load: Portion) -> bool:
+        """Whether the last old store that a load meets, off the stack, is of a part of it."""
+        met = (store for store in reversed(self._stored) if store.meets(load))
+        last = next(met, load)
+        return not last.covers(load) and load.root not in (self.stack, load.cell)
 
     def _take(self, load: Portion, asked: set[int]) -> bool:
         """Whether an old load is left for a new one, if others of them change for it."""

@@ -323,6 +323,7 @@ class Pairs:
                 ways = (before, old.insns[: slot + 1]), (after, new.insns[: other + 1])
                 same_accesses(comparison, self.target, *ways)
             stages.leave(slot)
+        single.finish()
         same_sides(comparison, self.target, *sides, facts)
         assumed = matching.finish()
         evidence = comparison.evidence()
