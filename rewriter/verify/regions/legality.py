@@ -129,10 +129,6 @@ def misplaced(target: Provable, old: Code, new: Code) -> Iterator[Fault]:
     """Instructions that must not stand where they do, in the new code alone."""
     for slot, why in target.misshapen(new.region.slots):
         yield Fault(slot.address, why)
-    for slot in new.region.slots:
-        needs = slot.insn.op.needs
-        if needs and all(needs != other.insn.op.needs for other in old.region.slots):
-            yield Fault(slot.address, f"{slot.insn.name} is not known by every CPU")
     wrong = list(_misplaced(target, new))
     if wrong:
         same = {(step.slot.insn, why) for step, why in _misplaced(target, old)}

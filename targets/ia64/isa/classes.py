@@ -19,7 +19,8 @@ FREE = frozenset(
         *("MMALU_A", "MMALU_I", "MMMUL", "MMSHF"),
     )
 )
-"""No fault, no status, nothing but registers; a NaT that is read goes into the result."""
+"""No fault where the CPU knows the instruction (`Op.needs`), no status, nothing but registers; a
+NaT that is read goes into the result."""
 
 RUNNING = register_mask(
     (NUMBERS["ar.itc"], NUMBERS["ar.ruc"], NUMBERS["pmd"], *range(CR + 64, CR + 128))

@@ -43,7 +43,10 @@ _FP_SIZE = re.compile(r"(?:ld|st)f(p?[8sd]|e|\.fill|\.spill)")
 
 
 def order_of(op: Op) -> Order:
-    """The order of a row; moves from and to some registers have another (`moved_order`)."""
+    """The order of a row; moves from and to some registers have another (`moved_order`).
+
+    What only some CPUs know faults on the others, so it is never free.
+    """
     sched, name, effects = op.sched, op.name, TABLE.effects(op)
     if sched.startswith("BRK"):
         return Order.SEEN
@@ -57,7 +60,7 @@ def order_of(op: Op) -> Order:
         return Order.FENCE
     if changes_state(op) or NUMBERS["pmd"] in effects.fixed_reads:
         return Order.SYSTEM
-    return Order.FREE if sched in _FREE else Order.COUNTED
+    return Order.FREE if sched in _FREE and not op.needs else Order.COUNTED
 
 
 def moved_order(sched: str, order: Order, touched: tuple[int, ...], defs: int) -> Order:

@@ -111,8 +111,11 @@ def _spelling(op: Op) -> tuple[Hashable, ...]:
 
 
 def _is_silent(op: Op) -> bool:
-    """Whether there is nothing but sums: nops, predictions and prefetches that cannot fault."""
-    if op.name in ("adds", "addl", "add", "movl", "lfetch", "lfetch.excl", "lfetch.count"):
+    """Whether there is nothing but sums: nops, predictions and prefetches that cannot fault.
+
+    lfetch.count is none of these: only some CPUs know it.
+    """
+    if op.name in ("adds", "addl", "add", "movl", "lfetch", "lfetch.excl"):
         return True
     return op.sched == "BRP" or op.name.startswith("nop.")
 

@@ -105,8 +105,8 @@ def of(op: SlotOp) -> Row:
 def _order(op: SlotOp) -> Order:
     if op.name.startswith(_EXITS) or op.flow is not Flow.NEXT:
         return Order.WALL | Order.SYSTEM
-    if op.sched in FREE or op.name.startswith("nop."):
-        return Order(0)
+    if (op.sched in FREE and not op.needs) or op.name.startswith("nop."):
+        return Order(0)  # what only some CPUs know faults on the others
     effects = TABLE.effects(op)
     if effects.loads or effects.stores:
         return _access_order(op, effects.stores)

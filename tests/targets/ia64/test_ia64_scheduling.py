@@ -285,3 +285,18 @@ def test_a_bank_that_goes_is_read(switch: str, tmp_path: Path) -> None:
     (slot, *_) = (s for s in assembled(f"{switch};;", tmp_path) if s.insn.name == switch)
     banked = sum(1 << NUMBERS[f"r{n}"] for n in range(16, 32))
     assert facts(slot.insn).uses & banked == facts(slot.insn).defs & banked == banked
+
+
+@pytest.mark.parametrize(("count", "may_pass"), [("popcnt", True), ("clz", False)])
+def test_what_only_some_processors_know_stays_behind_a_branch(
+    count: str, may_pass: bool, tmp_path: Path
+) -> None:
+    """The branch may be there to leave it out where it would fault."""
+    text = "cmp.eq p6, p7 = 0, r14\n shl r16 = r15, r14 ;;\n (p6) br.cond.dpnt.few b6 ;;\n"
+    text += f"{count} r20 = r15 ;;\n add r8 = r20, r33 ;;\n add r9 = r8, r33 ;;"
+    old = assembled(text, tmp_path)
+    (branch,) = (slot.address for slot in old if slot.insn.name == "br.cond")
+    exits = {branch: EVERYTHING & ~(1 << NUMBERS["r20"])}
+    found = schedule(Superblock(old, EVERYTHING, exits=exits), SCHEDULING)
+    names = [slot.insn.name for slot in found.slots]
+    assert (names.index(count) < names.index("br.cond")) == may_pass

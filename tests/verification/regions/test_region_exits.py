@@ -75,6 +75,10 @@ def test_what_is_dead_there_may_pass(old: str, new: str, dead: str, tmp_path: Pa
         (BRANCH + "mov r13=r8 |", "mov r13=r8 / " + BRANCH, "r13", "r13 differs"),
         (BRANCH + "add r8=r40,r9 |", "add r8=r40,r9 / " + BRANCH, "r8", "outside the frame"),
         (BRANCH + "ld8.s r8=[r9] |", "ld8.s r8=[r9] / " + BRANCH, "r8", "ld8.s"),
+        (BRANCH + "clz r8=r9 |", "clz r8=r9 / " + BRANCH, "r8", "clz is an instruction"),
+        (BRANCH + "tf.z p8,p9=33 |", "tf.z p8,p9=33 / " + BRANCH, "p8 p9", "tf.z is an instr"),
+        ("(p6) mpy4 r8=r9,r10 |", "mpy4 r8=r9,r10 |", "", "mpy4 is an instruction"),
+        (BRANCH + "lfetch.count [r9],1,2 |", "lfetch.count [r9],1,2 |" + BRANCH, "r9", "lfetch.c"),
         ("(p6) br.call.sptk.few b0=out | mov r8=r9 |",
          "mov r8=r9 / (p6) br.call.sptk.few b0=out | nop.m 0 |", "r8", "r8 differs at br.call"),
         ("(p6) br.ret.sptk.few b0 | mov r8=r9 |", "mov r8=r9 | (p6) br.ret.sptk.few b0 |",
@@ -88,8 +92,9 @@ def test_what_is_dead_there_may_pass(old: str, new: str, dead: str, tmp_path: Pa
     ],
     ids=[
         "load up", "clash up", "load down", "store up", "store down", "floating", "branch register",
-        "application register", "stack", "thread", "frame", "speculative load", "call", "return",
-        "computed", "exits exchanged", "behind the end",
+        "application register", "stack", "thread", "frame", "speculative load", "some CPUs only",
+        "a test of some CPUs only", "some CPUs only, always", "a prefetch of some CPUs", "call",
+        "return", "computed", "exits exchanged", "behind the end",
     ],
 )  # fmt: skip
 def test_what_may_not_pass(old: str, new: str, dead: str, why: str, tmp_path: Path) -> None:
