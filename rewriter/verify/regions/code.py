@@ -15,6 +15,8 @@ class Straight:
     """Straight code: whole bundles, entered at the first slot only.
 
     `before` are the slots that share the first group with it, `after` those that share the last.
+    If only nops share the first they are `idle` instead: they matter to what must be the first of
+    its group, and to nothing else.
     `seen` are the addresses of slots before which every register may be read, because something
     outside (an exception table) names them.
     """
@@ -23,6 +25,7 @@ class Straight:
     before: tuple[Slot, ...] = ()
     after: tuple[Slot, ...] = ()
     seen: frozenset[int] = frozenset()
+    idle: tuple[Slot, ...] = ()
 
 
 class Step(NamedTuple):

@@ -13,7 +13,7 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.elf.image import Image
-from rewriter.verify.regions.groups import OpenGroups, free, open_at_end
+from rewriter.verify.regions.groups import OpenGroup, OpenGroups, bundle_at, free, open_at_end
 from rewriter.verify.regions.landmarks import unwound
 from rewriter.verify.regions.placement import Code as Bundles
 from rewriter.verify.regions.placement import (
@@ -115,14 +115,14 @@ class Comparison:
         for one in placed:
             old = within(self.old, one.old.start, one.old.end, self.size)
             new = within(self.new, one.start, one.end, self.size)
-            if before.differ or not self._same(old, new, one):
+            if before.matter_to(new) or not self._same(old, new, one):
                 outcome = self._compare(one, old, new, before)
                 if isinstance(outcome, Evidence):
                     shown[one.old.start] = outcome
                 else:
                     wrong.append(Finding(self.routine.function, one.old.start, outcome))
             before.follow(old, new)
-        wrong += self._end(placed)
+        wrong += self._end(placed, before)
         said = unwound(
             self.target,
             self.routine,
@@ -140,13 +140,20 @@ class Comparison:
                 yield f"the jump table's word at {place:#x} leads to {found:#x}"
 
     def _idle(self, one: Placed) -> None:
-        """Control that comes to the nops at a region's end comes to what follows."""
-        end = one.end
+        """Control that comes to the nops at a region's end comes to what follows.
+
+        It may not come to those behind an instruction that it leaves for ever.
+        """
+        end, nops = one.end, list[int]()
         while end > one.start and end in self.heads:
-            if not all(self.target.is_nop(slot.insn) for slot in self.new[end - self.size]):
+            slots, end = self.new[end - self.size], end - self.size
+            if not all(self.target.is_nop(slot.insn) for slot in slots):
+                if any(self.target.ends(slot.insn) for slot in slots):
+                    return
                 break
-            self.heads.setdefault(end - self.size, self.heads[end])
-            end -= self.size
+            nops.append(end)
+        for at in nops:
+            self.heads.setdefault(at, self.heads[one.end])
 
     def _same(self, old: Sequence[Slot], new: Sequence[Slot], one: Placed) -> bool:
         """Whether a region is plainly what it was: the same slots lead to the same places."""
@@ -185,10 +192,7 @@ class Comparison:
         left, was = (free(self.target, open_at_end(self.target, each)) for each in (new, old))
         if left and left != was:
             return "the group at its end is open"
-        regions = (
-            Straight(tuple(old), tuple(before.old.slots)),
-            Straight(tuple(new), tuple(before.new.slots)),
-        )
+        regions = _straight(old, before.old), _straight(new, before.new)
         verdict = self._proved(regions, self.live, NOTHING_KNOWN)
         assumed: tuple[str, ...] = ()
         if not verdict.is_equal and self.files.beyond:
@@ -218,13 +222,21 @@ class Comparison:
         found = ((at, liveness.left_with(slot, self.standard, beyond)) for at, slot in known)
         return {at: read for at, read in found if read is not None}
 
-    def _end(self, placed: Sequence[Placed]) -> list[Finding]:
-        """What stands behind the last region: nothing but nops."""
+    def _end(self, placed: Sequence[Placed], group: OpenGroups) -> list[Finding]:
+        """What is wrong behind the last region: there is nothing but nops, and they leave what
+        follows the function the first of its group."""
         end = self.routine.function.end
         rest = within(self.new, placed[-1].end, end, self.size) if placed else []
-        if all(self.target.is_nop(slot.insn) for slot in rest):
-            return []
-        return [self._whole("what stands behind its last region is no nop")]
+        if not all(self.target.is_nop(slot.insn) for slot in rest):
+            return [self._whole("what stands behind its last region is no nop")]
+        group.rest(rest)
+        following = bundle_at(self.target, self.files.new, end)
+        return [self._whole(f"behind its end {why}") for why in group.displaced(following)]
+
+
+def _straight(slots: Sequence[Slot], before: OpenGroup) -> Straight:
+    """Slots behind the group that is open in front of them."""
+    return Straight(tuple(slots), tuple(before.slots), idle=tuple(before.idle))
 
 
 STANDARD = "calls and returns between files or through pointers keep to the calling standard"

@@ -138,13 +138,15 @@ def misplaced(target: Provable, old: Code, new: Code) -> Iterator[Fault]:
 
 
 def _misplaced(target: Provable, code: Code) -> Iterator[tuple[Step, str]]:
+    idle = list(code.region.idle)
     for group in code.whole_groups:
         for step in group:
             if step.transfer.wrong:
                 yield step, step.transfer.wrong
         if any(step.transfer.is_ruled for step in group):
-            for number, why in target.misplaced([step.slot for step in group]):
-                yield group[number], why
+            for number, why in target.misplaced([*idle, *[step.slot for step in group]]):
+                yield group[number - len(idle)], why
+        idle = []
 
 
 def outside(target: Provable, old: Code, new: Code) -> Iterator[Fault]:

@@ -21,9 +21,10 @@ from targets.ia64.image import unwind
 from targets.ia64.isa import bundles
 from targets.ia64.isa.bundles import SLOTS, TEMPLATES, Bundle
 from targets.ia64.isa.fields import BUNDLE, SLOT
+from targets.ia64.isa.formats import FIRST, SlotOp
 from targets.ia64.isa.rows import TABLE
 
-_IDLE = TEMPLATES[0]
+_IDLE, _STOPPED = TEMPLATES[0], TEMPLATES[1]
 
 
 def nop(unit: str) -> int:
@@ -32,13 +33,34 @@ def nop(unit: str) -> int:
     return TABLE.encode(Insn(row, tuple(o.base for o in row.format.operands)))
 
 
-NOPS = bundles.encode(Bundle(_IDLE, (nop("m"), nop("i"), nop("i"))))
+_NOPS = nop("m"), nop("i"), nop("i")
+NOPS = bundles.encode(Bundle(_IDLE, _NOPS))
 """A bundle that does nothing and is part of the group around it."""
 
+STOP = bundles.encode(Bundle(_STOPPED, _NOPS))
+"""A bundle that does nothing and ends the group around it."""
 
-def padded(code: bytes, size: int) -> bytes:
-    """Code with bundles that do nothing behind it, `size` bytes in all."""
-    return code + NOPS * ((size - len(code)) // BUNDLE)
+
+def padded(code: bytes, size: int, following: bytes) -> bytes:
+    """Code with bundles that do nothing behind it, `size` bytes in all, in front of other code.
+
+    They are part of the group of what follows, unless that begins with what must be the first of
+    its group (SDM vol. 3: alloc, flushrs, loadrs), or is not known.
+    """
+    idle = (size - len(code)) // BUNDLE
+    if idle and (not following or _must_begin_group(following)):
+        return code + NOPS * (idle - 1) + STOP
+    return code + NOPS * idle
+
+
+def _must_begin_group(code: bytes) -> bool:
+    """Whether the first instruction of code must be the first of its group."""
+    try:
+        slot = next(bundles.straight(code[:BUNDLE], 0))
+    except ValueError:  # it holds something else
+        return False
+    assert isinstance(slot.insn.op, SlotOp)
+    return FIRST in slot.insn.op.rules
 
 
 def place_free(insn: Insn) -> Hashable:
@@ -195,13 +217,18 @@ def _bounds(
     return bounds
 
 
-def in_place(routine: Routine, codes: Mapping[int, bytes]) -> tuple[list[Place], dict[int, int]]:
+def in_place(
+    routine: Routine, read: Callable[[int, int], bytes], codes: Mapping[int, bytes]
+) -> tuple[list[Place], dict[int, int]]:
     """Every region where it was, with bundles of nops behind a shorter one."""
-    places = [
-        Place(region.start, region.start, padded(codes[region.start], region.end - region.start))
-        for region in routine.regions
-        if region.start in codes
-    ]
+    places, following = list[Place](), b""
+    for region in reversed(routine.regions):
+        size = region.end - region.start
+        if region.start in codes:
+            code = padded(codes[region.start], size, following)
+            places.append(Place(region.start, region.start, code))
+        following = codes.get(region.start) or read(region.start, BUNDLE)
+    places.reverse()
     starts = {region.start: region.start for region in routine.regions}
     return places, starts | {routine.function.end: routine.function.end}
 
@@ -245,7 +272,7 @@ def compact(
     ]
     rest = routine.function.end - at
     if rest:
-        places.append(Place(routine.function.end, at, padded(b"", rest)))
+        places.append(Place(routine.function.end, at, padded(b"", rest, b"")))
     return places, starts
 
 
@@ -271,7 +298,7 @@ def _widened(
     for old, code in kept.items():
         missing = -at % boundaries.get(old, BUNDLE)
         if before in free and 0 < missing <= room:
-            wide[before] = padded(wide[before], len(wide[before]) + missing)
+            wide[before] = padded(wide[before], len(wide[before]) + missing, code)
             room, at = room - missing, at + missing
         wide[old] = code
         before, at = old, at + len(code)

@@ -116,7 +116,7 @@ class Code(Facts):
         if moves and not routine.stays:
             places, starts = layout.compact(routine, self.image.read, codes, boundaries)
         else:
-            places, starts = layout.in_place(routine, codes)
+            places, starts = layout.in_place(routine, self.image.read, codes)
         words = (
             (place, tables.word(place, starts[target]))
             for place, target in routine.words

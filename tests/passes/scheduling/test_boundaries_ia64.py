@@ -76,6 +76,23 @@ def test_any_layout(parts: list[tuple[int, int, bool, bool]]) -> None:
     assert all(len(p.code) == held[p.old] for p in places if p.old in held)
 
 
+@pytest.mark.parametrize(("first", "ends"), [
+    ("alloc r34=ar.pfs,2,2,0,0", True), ("flushrs", True), ("loadrs", True),
+    ("add r8=r9,r10", False),
+])  # fmt: skip
+def test_nops_in_front_of_what_must_be_the_first_of_its_group(first: str, ends: bool) -> None:
+    """They end with a stop there and at a function's end, and nowhere else."""
+    head = assemble(f"{first} ;;\n").code
+    regions = (Region(START, START + 2 * BUNDLE, ""), Region(START + 2 * BUNDLE, START + 80, ""))
+    routine = Routine(Function(START, START + 80, "any", "test"), regions, "", "")
+    codes = {START: layout.NOPS, START + 2 * BUNDLE: head}
+    nops = (layout.STOP if ends else layout.NOPS), layout.STOP
+    places, _ = layout.in_place(routine, lambda start, size: b"", codes)
+    assert [place.code[-BUNDLE:] for place in places] == [nops[0], nops[1]]
+    places, _ = layout.compact(routine, lambda start, size: b"", codes, {START + 32: 32})
+    assert [place.code[-BUNDLE:] for place in places] == [nops[0], head, nops[1]]
+
+
 def test_a_head_in_the_libc() -> None:
     """It gets its boundary by nops in front of it; what is no nop there the verifier finds."""
     image, target = load(inputs.require("ia64-libc")), ia64.Ia64()

@@ -83,7 +83,7 @@ def test_what_needs_no_standard_does_not_say_so(tmp_path: Path) -> None:
 
 OPEN = """\
 \t.text
-\t.global before, chained
+\t.global before, chained, framed, last
 \t.proc before
 before:
 \t{ .mmi
@@ -137,8 +137,56 @@ third:
 \tbr.ret.sptk.many b0 ;;
 \t}
 \t.endp chained
+\t.proc framed
+framed:
+\t{ .mib
+\tcmp.eq p6, p7 = r0, r32
+\tnop.i 0
+\t(p6) br.cond.dptk.few begun ;;
+\t}
+\t{ .mmi
+\tnop.m 0
+\tnop.m 0
+\tnop.i 0 ;;
+\t}
+begun:
+\t{ .mib
+\talloc r34 = ar.pfs, 2, 2, 0, 0
+\tnop.i 0
+\t(p7) br.cond.dptk.few plain ;;
+\t}
+\t{ .mmi
+\tnop.m 0
+\tnop.m 1
+\tnop.i 0 ;;
+\t}
+plain:
+\t{ .mib
+\tnop.m 0
+\tnop.i 0
+\t(p8) br.ret.sptk.many b0 ;;
+\t}
+\t{ .mmi
+\tnop.m 0
+\tnop.m 0
+\tnop.i 0 ;;
+\t}
+\t.endp framed
+\t.proc last
+last:
+\t{ .mii
+\talloc r34 = ar.pfs, 2, 2, 0, 0
+\tnop.i 0
+\tnop.i 0 ;;
+\t}
+\t{ .mib
+\tnop.m 0
+\tnop.i 0
+\tbr.ret.sptk.many b0 ;;
+\t}
+\t.endp last
 """
-STOPS = {"before": 2, "chained": 3, "third": 7}
+STOPS = {"before": 2, "chained": 3, "third": 7, "begun": 10, "plain": 12, "last": 14}
 """By name the bundle, counted from the start, that has the stop."""
 
 
@@ -168,3 +216,22 @@ def test_groups_go_on_over_regions_and_functions(
     found = compare(old, new, target, lambda *progress: None).findings
     why = f"read after write of {register} within an instruction group"
     assert [why in finding for finding in found] == [True] * bool(register)
+
+
+@pytest.mark.parametrize(("open_in_both", "open_in_new", "why"), [
+    ("", "begun", "alloc is not the first of its group"),
+    ("begun", "plain", ""),
+    ("", "plain", ""),
+    ("", "last", "behind its end alloc is not the first of its group"),
+    ("last", "begun plain", "alloc is not the first of its group"),
+])  # fmt: skip
+def test_nops_stand_in_front_of_no_new_frame_in_its_group(
+    tmp_path: Path, open_in_both: str, open_in_new: str, why: str
+) -> None:
+    (source := tmp_path / "open.s").write_text(OPEN)
+    old = _without_stops(load(linked(source, tmp_path, "-shared")), *open_in_both.split())
+    new = _without_stops(old, *open_in_new.split())
+    target = targets.of(old).bundling
+    assert target is not None
+    found = compare(old, new, target, lambda *progress: None).findings
+    assert [why in finding for finding in found] == [True] * bool(why)
