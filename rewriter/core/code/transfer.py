@@ -171,7 +171,8 @@ class Clash(Protocol):
     """Two instructions of a group that must not share it, unless never both execute.
 
     `first` and `second` are their positions, `certain` says that their predicates do not tell
-    them apart.
+    them apart.  It is `exact` if the architecture forbids the two for sure: only then does code in
+    which they share a group show that never both execute.
     """
 
     @property
@@ -184,6 +185,8 @@ class Clash(Protocol):
     def register(self) -> int: ...
     @property
     def certain(self) -> bool: ...
+    @property
+    def exact(self) -> bool: ...
 
 
 class Provable(Protocol):

@@ -77,6 +77,11 @@ class Clashing:
         )
         return not (self.clash.certain or fixed or self.second.transfer.guard == register)
 
+    @property
+    def is_exclusion(self) -> bool:
+        """Whether code that may be taken for legal shows by it that never both execute."""
+        return self.is_excused and self.clash.exact
+
 
 def clashes(target: Provable, code: Code) -> list[Clashing]:
     """The clashes of a region; the target is asked only where there may be one."""

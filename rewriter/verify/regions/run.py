@@ -95,7 +95,7 @@ class Run:
         self._rotated: int | None = None
 
     def code(self, code: Code, trusted: Iterable[Clashing] = ()) -> None:
-        """Runs a region; the predicates of pairs that clash in trusted code are exclusive."""
+        """Runs a region; predicates of pairs that clash for sure in trusted code are exclusive."""
         self._system = [
             self.terms.term("before", step.slot.insn)
             for step in code.before
@@ -106,7 +106,7 @@ class Run:
             for step in code.before
             if step.transfer.period
         ]
-        trusted = [each for each in trusted if each.is_excused and _is_certain(each, code)]
+        trusted = [each for each in trusted if each.is_exclusion and _is_certain(each, code)]
         for number, group in enumerate(code.groups):
             for each in trusted:
                 if each.group == number and not self.leaving:

@@ -37,6 +37,8 @@ class Violation:
     """Instructions `first` and `second` (positions in the group) clash over a register.
 
     It is not `certain` when they have different qualifying predicates: never both true, perhaps.
+    It is `exact` when the manual forbids the two for that register; else it may have parts, of
+    which they touch different ones.
     """
 
     first: int
@@ -44,6 +46,7 @@ class Violation:
     hazard: Hazard
     register: int
     certain: bool
+    exact: bool
 
 
 def _resources(*names: str) -> int:
@@ -102,7 +105,22 @@ def violations(group: Sequence[Insn]) -> Iterator[Violation]:
                 kept = _cleared(earlier) if predicate in taken else -1
                 for hazard, mask in _clashes(earlier, later):
                     for register in bits(mask & kept):
-                        yield Violation(first, second, hazard, register, certain)
+                        exact = _is_exact(register, earlier, later)
+                        yield Violation(first, second, hazard, register, certain, exact)
+
+
+def _is_exact(register: int, earlier: Insn, later: Insn) -> bool:
+    """Whether the manual forbids two instructions that clash over a register here.
+
+    Of registers of the system it often tells more apart: bits of masks, numbers of region and debug
+    registers, bits of UNAT.  A move to the predicates may leave the register out by its mask, and
+    a check load may write nothing.
+    """
+    if register >= AR:
+        return False
+    if PR <= register < BR:
+        return "TOPR" not in (earlier.op.sched, later.op.sched)
+    return not any(".c." in insn.name for insn in (earlier, later))
 
 
 def clash(earlier: Insn, later: Insn) -> bool:

@@ -144,6 +144,29 @@ def test_the_groups_at_the_ends_are_whole(tmp_path: Path) -> None:
     assert found.reason == "write after write of r9 within an instruction group"
 
 
+@pytest.mark.parametrize(("group", "shows"), [
+    ("(p6) mov r9=1 / (p7) mov r9=2", True),
+    ("(p6) cmp.eq p9,p10=r9,r10 / (p7) cmp.eq p9,p10=r9,r11", True),
+    ("(p6) mov b6=r9 / (p7) mov b6=r10", True),
+    ("(p6) fmerge.s f8=f9,f10 / (p7) fmerge.s f8=f9,f11", True),
+    ("(p6) rum 4 / (p7) sum 8", False),
+    ("(p6) ssm 0x4000 / (p7) ssm 0x2000", False),
+    ("(p7) cmp.eq p9,p10=r9,r10 / (p6) mov pr=r11,0x100", False),
+    ("(p6) mov rr[r9]=r10 / (p7) mov rr[r11]=r14", False),
+    ("(p6) mov dbr[r9]=r10 / (p7) mov dbr[r11]=r14", False),
+    ("(p6) st8.spill [r9]=r10 / (p7) ld8.fill r11=[r14]", False),
+])  # fmt: skip
+def test_groups_that_show_predicates_to_be_exclusive(
+    group: str, shows: bool, tmp_path: Path
+) -> None:
+    """A resource that the manual divides further shows nothing."""
+    old, new = (
+        made(f"{group} | {pair} |", tmp_path)
+        for pair in ("(p6) mov r8=1 | (p7) mov r8=2", "(p7) mov r8=2 | (p6) mov r8=1")
+    )
+    assert verdict(Straight(old), Straight(new)).is_equal == shows
+
+
 def test_what_a_group_needs_of_predicates_before_the_region(tmp_path: Path) -> None:
     """The first of a pair stands before it, and reads a predicate that is set there."""
     first = "(p6) mov r9=1 / cmp.eq p6,p8=r11,r0 |"
