@@ -155,13 +155,14 @@ class Routine(Portable):
 class UnwindRegion:
     """A region of the unwind information: [start, end), as addresses of slots.
 
-    `named` are the slots whose instructions it names.
+    `named` are the slots whose instructions it names.  Its end `is_free` to move where that says
+    nothing: it and the region behind it name a slot for all that they say.
     """
 
     start: int
     end: int
     is_body: bool
-    is_prologue_before_body: bool
+    is_free: bool
     named: tuple[int, ...]
 
 

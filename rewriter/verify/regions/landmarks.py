@@ -81,7 +81,7 @@ class _Unwound:
         moved = home.start - home.old.start
         if b == a + moved and self._same(home):
             return None
-        if mine.is_prologue_before_body and home.start <= b <= home.end:
+        if mine.is_free and home.start <= b <= home.end:
             return None  # what it names is on its side of it: see `_named`
         return f"the unwind region up to {a:#x} ends within code that changed"
 

@@ -153,7 +153,7 @@ class Code(Facts):
                 start=_address(function, part.start),
                 end=_address(function, part.end),
                 is_body=part.body,
-                is_prologue_before_body=following is not None and following.body and not part.body,
+                is_free=_is_free(part, following),
                 named=tuple(_address(function, moment.slot) for moment in part.moments),
             )
             for part, following in pairwise((*parts, None))
@@ -285,6 +285,13 @@ def _address(function: Function, slot: int) -> int:
 def _between(ascending: NDArray[np.int64], first: int, last: int) -> bool:
     low, high = np.searchsorted(ascending, [first, last]).tolist()
     return bool(low < high)
+
+
+def _is_free(part: unwind.Part, following: unwind.Part | None) -> bool:
+    """Whether the end of a part is a prologue's before a body, and no descriptor counts by it."""
+    if following is None or part.body or not following.body:
+        return False
+    return not (part.fixed or following.fixed)
 
 
 def _agreeing(
