@@ -168,10 +168,15 @@ class UnwindRegion:
 
 @dataclass(frozen=True, slots=True)
 class UnwindRegions:
-    """What unwind information says: where, and in bytes without any place the `rest`."""
+    """What unwind information says: where, and in bytes without any place the `rest`.
+
+    `stacked` is a mask of the registers that it says to be saved on the stack: they are taken for
+    restored behind the instruction that a body names, which frees the stack.
+    """
 
     regions: tuple[UnwindRegion, ...]
     rest: bytes
+    stacked: int
 
 
 @dataclass(frozen=True, slots=True)

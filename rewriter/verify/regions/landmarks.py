@@ -5,9 +5,11 @@ Both files are read anew, each with its own tables; nothing of what moved them i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rewriter.core.code.groups import Slot
+from rewriter.core.masks import bits
 from rewriter.core.target.bundling import Bundling, Code, Routine, UnwindRegion
 from rewriter.verify.regions.placement import Code as Bundles
 from rewriter.verify.regions.placement import Placed, within
@@ -27,7 +29,7 @@ def unwound(
     if before is None or after is None or before.rest != after.rest:
         yield "its unwind information says something else"
         return
-    compare = _Unwound(target, routine, placed, old[1], new[1])
+    compare = _Unwound(target, routine, placed, old[1], new[1], before.stacked)
     for mine, its in zip(before.regions, after.regions, strict=True):
         yield from compare.region(mine, its)
 
@@ -42,9 +44,10 @@ class _Unwound:
         placed: Sequence[Placed],
         old: Bundles,
         new: Bundles,
+        stacked: int,
     ) -> None:
         self.target, self.routine, self.placed = target, routine, placed
-        self.old, self.new = old, new
+        self.old, self.new, self.stacked = old, new, stacked
 
     def region(self, mine: UnwindRegion, its: UnwindRegion) -> Iterator[str]:
         """One of them."""
@@ -69,6 +72,22 @@ class _Unwound:
             yield f"unwind information names {b:#x}, where no instruction begins"
         elif self.target.place_free(one.insn) != self.target.place_free(other.insn):
             yield f"unwind information names another instruction at {b:#x} than at {a:#x}"
+        elif its.is_body and self.stacked and self._restored(home, a, b):
+            yield f"registers are restored behind {b:#x}, which frees the stack they are saved on"
+
+    def _restored(self, home: Placed, a: int, b: int) -> Counter[int]:
+        """What is restored before an instruction frees the stack, and was, but is not any more:
+        how often each register that is saved there is written."""
+        size = self.target.bundle
+        old = within(self.old, home.old.start, home.old.end, size)
+        new = within(self.new, home.start, home.end, size)
+        return self._written(old, a) - self._written(new, b)
+
+    def _written(self, slots: Sequence[Slot], end: int) -> Counter[int]:
+        """How often slots before an address write each register that is saved on the stack."""
+        before = (slot.insn for slot in slots if slot.address < end)
+        written = (self.target.proving.transfer(insn).defs & self.stacked for insn in before)
+        return Counter(register for mask in written for register in bits(mask))
 
     def _end(self, mine: UnwindRegion, its: UnwindRegion) -> str | None:
         a, b = mine.end, its.end

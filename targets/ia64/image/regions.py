@@ -159,7 +159,7 @@ class Code(Facts):
             for part, following in pairwise((*parts, None))
             if part is not None
         )
-        return UnwindRegions(tuple(found), unwind.blank(described))
+        return UnwindRegions(tuple(found), unwind.blank(described), described.stacked)
 
     def landmarks(self) -> tuple[Landmark, ...]:
         """Every slot that a kernel's tables name."""

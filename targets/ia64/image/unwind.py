@@ -11,7 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rewriter.core.target.protocol import CannotMove, Memory
-from targets.ia64.image.unwind_names import IN_BRANCH, P3, P7, P8
+from targets.ia64.image.unwind_names import (
+    BRANCHES,
+    EVERY,
+    IN_BRANCH,
+    P3,
+    P7,
+    P8,
+    REGISTERS,
+    SPILLS,
+)
 
 ENTRY = struct.Struct("<QQQ")
 _HANDLERS = 3  # flags: an exception or a termination handler
@@ -95,12 +104,15 @@ class Unwinding:
     """What is said of a routine: its regions, and the bytes that say so.
 
     `kept` is a mask of general registers in which others are saved: unwinders look there.
+    `stacked` is one of the registers that are saved in memory, where they look until the slot that
+    restores the stack's pointer.
     """
 
     parts: tuple[Part, ...]
     raw: bytes
     handled: bool
     kept: int
+    stacked: int
 
 
 def entries(image: Memory, table: range, base: int) -> tuple[Entry, ...]:
@@ -118,16 +130,16 @@ def unwinding(image: Memory, entry: Entry) -> Unwinding:
     if size > max(entry.end - entry.start, 0) + _SPARE:
         raise Malformed(f"{size} bytes of unwind descriptors are more than the code has")
     raw = image.read(entry.info + _WORD, size)
-    parts, kept = parsed(raw)
-    return Unwinding(parts, raw, bool(header >> 32 & _HANDLERS), kept)
+    parts, kept, stacked = parsed(raw)
+    return Unwinding(parts, raw, bool(header >> 32 & _HANDLERS), kept, stacked)
 
 
-def parsed(raw: bytes) -> tuple[tuple[Part, ...], int]:
-    """The regions that descriptors describe, and a mask of the general registers in which others
-    are saved; Malformed where they cannot be followed."""
+def parsed(raw: bytes) -> tuple[tuple[Part, ...], int, int]:
+    """The regions that descriptors describe, and masks of the general registers in which others
+    are saved, and of the registers saved in memory; Malformed where they cannot be followed."""
     reader = _Reader(raw)
     try:
-        return tuple(reader.parts()), reader.kept
+        return tuple(reader.parts()), reader.kept, reader.stacked
     except IndexError as error:
         raise Malformed("unwind descriptors end too early") from error
 
@@ -160,7 +172,7 @@ class _Reader:
     """Reads descriptors one behind the other."""
 
     def __init__(self, raw: bytes) -> None:
-        self.raw, self.at, self.kept = raw, 0, 0
+        self.raw, self.at, self.kept, self.stacked = raw, 0, 0, 0
 
     def parts(self) -> Iterator[Part]:
         start = 0
@@ -189,12 +201,15 @@ class _Reader:
     def _prologue(self, code: int, part: _Part) -> None:
         if code < 0xA0 or 0xC0 <= code < 0xE0:  # P1, P6: spills of a mask of registers
             part.spills = True
+            self.stacked |= REGISTERS[BRANCHES if code < 0xA0 else SPILLS]
         elif code < 0xB0 or code in (0xB9, 0xF1):  # P2, P5, P9
             part.spills = True
             self.at += {0xB9: 3, 0xF1: 2}.get(code, 1)
             if code < 0xB0:
                 self._keeps((code & 0xF) << 1 | self.raw[self.at - 1] >> 7)
-            elif code == 0xF1:
+            elif code == 0xB9:
+                self.stacked |= REGISTERS[SPILLS]
+            else:
                 self._keeps(self.raw[self.at - 2] & 0xF)
         elif code < 0xB8:  # P3: a register in another
             which = (code & 7) << 1 | self._byte() >> 7
@@ -223,6 +238,7 @@ class _Reader:
             part.moments.append(Moment(part.start + number.value, number, False))
         elif name != "area":
             part.saved.add(name)
+            self.stacked |= REGISTERS.get(name, 0)
         if self.raw[number.at - 1] == 0xE0:  # the size of the frame
             self._number()
 
@@ -249,6 +265,8 @@ class _Reader:
         self.at += size
         if code in (0xFA, 0xFC):
             self._keeps(1)
+        else:
+            self.stacked |= REGISTERS[EVERY]
         for _ in range(2 if code in (0xF9, 0xFB) else 1):
             self._number()
         part.fixed = True

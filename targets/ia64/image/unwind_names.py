@@ -5,6 +5,12 @@ Itanium Software Conventions and Runtime Architecture Guide, appendix B.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from rewriter.core.isa.registers import register_mask
+from targets.ia64.registers import BR, GR, NUMBERS
+from targets.ia64.standard import PRESERVED, PRESERVED_FLOATING, PRESERVED_PREDICATES
+
 _REGISTERS = ("rp", "pfs", "pr", "lc", "unat", "fpsr")
 _STORES = ("bsp", "bspstore", "rnat")
 P3 = dict(
@@ -34,3 +40,15 @@ P8 = dict(
         start=1,
     )
 )
+
+BRANCHES, SPILLS, EVERY = "branches", "spills", "every"
+"""What P1 describes, P5 and P6, X1 and X3."""
+REGISTERS: Mapping[str, int] = {
+    "rp": register_mask((BR,)),
+    "pr": register_mask(PRESERVED_PREDICATES),
+    **{name: 1 << NUMBERS[f"ar.{name}"] for name in ("pfs", "lc", "unat", "fpsr", *_STORES)},
+    BRANCHES: register_mask(range(BR + 1, BR + 6)),
+    SPILLS: register_mask((*range(GR + 4, GR + 8), *PRESERVED_FLOATING)),
+    EVERY: register_mask((BR, *PRESERVED)),
+}
+"""The registers that what is described is saved from."""
