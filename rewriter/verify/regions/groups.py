@@ -110,7 +110,7 @@ def open_before(target: Bundling, image: Memory, start: int) -> OpenGroup:
         else:
             pieces.append([*slots, *nops])
             nops = []
-        if any(slot.stop for slot in slots):
+        if pieces and any(slot.stop for slot in slots):
             break
         at -= target.bundle
     group = OpenGroup(target, nops)
