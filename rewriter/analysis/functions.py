@@ -41,7 +41,7 @@ def find_functions(image: Image, frames: Iterable[Range]) -> tuple[Function, ...
     repeated = {name for name, times in Counter(names.values()).items() if times > 1}
     found: list[Function] = []
     for start, (end, source) in sorted(ranges.items()):
-        name = names.get(start, f"sub_{start:x}")
+        name = names.get(start, _unnamed(start))
         if not found or start >= found[-1].end:
             # Versions of one symbol share its name; an edit's id must not.
             unique = f"{name}@{start:x}" if name in repeated else name
@@ -79,12 +79,22 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
         Function(
             address,
             stops[bisect_right(stops, address)],
-            f"sub_{address:x}",
+            _unnamed(address),
             "call",
         )
         for address in free
     ]
     return tuple(sorted((*functions, *extra)))
+
+
+def has_symbol(function: Function) -> bool:
+    """Whether a symbol gave a function its name."""
+    return function.name != _unnamed(function.start)
+
+
+def _unnamed(start: int) -> str:
+    """The name of a function without a symbol."""
+    return f"sub_{start:x}"
 
 
 def function_symbols(image: Image) -> list[Symbol]:

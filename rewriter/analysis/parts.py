@@ -2,7 +2,9 @@
 
 Compilers put what is seldom executed of a function elsewhere (`-freorder-blocks-and-partition`),
 with an unwind entry and a symbol of its own.  A `goto *` of one part may lead to a label of another
-one, and the unwind entry of a part that is entered with a frame begins with it.
+one, and the unwind entry of a part that is entered with a frame begins with it.  In a stripped file
+a part that is entered without a frame looks like a function in every other way.  It counts as a
+part if no call enters it, and another function branches to it or has labels beside its own in data.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rewriter.core.addresses import holders
+from rewriter.analysis.functions import has_symbol
+from rewriter.core.addresses import Addresses, holders
 from rewriter.core.code.listing import FLOW_CODE, Listing, among
 from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
@@ -83,9 +86,9 @@ class Parts:
     """What is known of the parts of functions.
 
     `together` are by the start of a function that is no whole one all parts of it; `inner` are
-    starts that are labels as others inside a function are, `loose` those of parts of which nobody
-    knows whose they are, `entered` those of functions into which others branch, and `cold` those
-    of seldom executed parts by their names.
+    starts that may be labels as others inside a function are, `loose` those of parts of which
+    nobody knows whose they are, `entered` those of functions into which others branch, and `cold`
+    those of seldom executed parts by their names.
     """
 
     frames: Frames
@@ -156,11 +159,27 @@ class _Text:
         return [(function.start, function.end) for function in self.functions]
 
     @cached_property
+    def _called(self) -> Addresses:
+        """Where direct calls lead."""
+        listing = self.listing
+        return np.unique(listing.targets[among(listing.flows, leading(To.PLACE) & CALLS)])
+
+    @cached_property
+    def nameless(self) -> frozenset[int]:
+        """Starts of what may be parts of functions, for all that is seen of callers.
+
+        They have no symbol, no direct call leads to them, and they do not make the pointer to
+        shared data of the address by which a caller came.
+        """
+        called = frozenset(self._called.tolist())
+        free = (f for f in self.functions if f.start not in called and not has_symbol(f))
+        return frozenset(f.start for f in free if not self.target.entries(self.listing, f))
+
+    @cached_property
     def _collections(self) -> frozenset[int]:
         """Starts of what is no function but routines that are called one by one, as those through
         which a linker has calls leave a file."""
-        listing = self.listing
-        called = np.unique(listing.targets[among(listing.flows, leading(To.PLACE) & CALLS)])
+        called = self._called
         holding = zip(holders(self._owners, called).tolist(), called.tolist(), strict=True)
         found = ((self.functions[n], place) for n, place in holding if n >= 0)
         return frozenset(f.start for f, place in found if not self.enters(f, place))
@@ -192,9 +211,12 @@ class _Text:
                     yield function.start, start
 
     def neighbours(self, words: Mapping[int, int], inner: Set[int]) -> Iterator[Link]:
-        """Functions of which one begins as a part, with labels of both beside each other in data:
-        they are of one table, perhaps."""
-        size = self.listing.table.cell
+        """Functions of which one may be a part, with labels of both beside each other in data: they
+        are of one table, perhaps.
+
+        Starts without a symbol, side by side, are no such labels: a table of functions has them.
+        """
+        size, parts = self.listing.table.cell, inner | self.nameless
         for place in sorted(words):
             other = words.get(place + size)
             here = self.owner(words[place]) if other is not None else None
@@ -202,8 +224,10 @@ class _Text:
             if here is None or there is None or other is None or here == there:
                 continue
             named = (here, words[place]), (there, other)
-            labels = all(at in inner or not self.enters(owner, at) for owner, at in named)
-            if labels and not inner.isdisjoint((here.start, there.start)):
+            labels = {at for owner, at in named if at in inner or not self.enters(owner, at)}
+            starts = {words[place], other} - labels
+            is_part = not parts.isdisjoint((here.start, there.start))
+            if is_part and labels and starts <= self.nameless:
                 yield here.start, there.start
 
 
@@ -223,14 +247,15 @@ def parts_of(
     starts = jumping | cold | {start for start in text.starts if start in named}
     framed = {start for start in starts if text.frames.depth(start) != 0}
     inner = cold | framed
-    wanted = jumping | text.labelled(inner)
-    branches = list(text.branches(inner))
+    wanted = jumping | text.labelled(inner | text.nameless)
+    branches = list(text.branches(inner | text.nameless))
     links = [*branches, *text.names(), *text.neighbours(words, inner)]
     parts = inner & wanted
     joining = (link for link in links if wanted.issuperset(link) or not parts.isdisjoint(link))
     together = _joined(text, joining)
     loose = parts - set(together)
     entered = {other for _, other in branches if other not in inner}
+    inner |= text.nameless & set(together)
     return Parts(text.frames, together, *map(frozenset, (inner, loose, entered, cold)))
 
 

@@ -120,6 +120,156 @@ def _symbol(program: Program, name: str) -> int:
     return next(s.st_value for s in program.image.symbols if s.name == name)
 
 
+NAMELESS = """
+    .text
+    .globl run
+    .type run, @function
+run:
+    .cfi_startproc
+    fadd 0, 1, 2
+.Lnext:
+    lbzu 4, 1(3)
+    cmpwi 4, 200
+    {branch}
+    sldi 4, 4, 3
+    ldx 12, 5, 4
+    mtctr 12
+    bctr
+.Lone:
+    fmr 1, 0
+    blr
+    .cfi_endproc
+    .size run, .-run
+    .globl other
+    .type other, @function
+other:
+    .cfi_startproc
+    {other}
+    blr
+    .cfi_endproc
+    .size other, .-other
+    .cfi_startproc
+.Lcold:
+    lbzu 4, 1(3)
+.Linside:
+    fadd 0, 3, 3
+    {cold}
+    sldi 4, 4, 3
+    ldx 12, 5, 4
+    mtctr 12
+    bctr
+    .cfi_endproc
+    .cfi_startproc
+.Llast:
+    blr
+    .cfi_endproc
+    .section .data.rel.ro, "aw"
+    .balign 8
+    .quad .Lone, {table}
+"""
+"""Of a function and a part of it that no symbol names and that is entered without a frame."""
+
+USUAL = dict.fromkeys(("branch", "other", "cold"), "nop")
+
+NAMELESS_PARTS = (
+    {"branch": "beq .Lcold", "table": "0"},
+    {"branch": "beq .Lcold", "table": "0, .Lcold"},
+    {"table": ".Lcold"},
+    {"table": ".Linside"},
+)
+NAMELESS_IDS = ("branch", "branch and label", "start beside a label", "two labels")
+
+NAMELESS_FUNCTIONS = (
+    {"branch": "beq .Lcold", "other": "bl .Lcold", "table": "0"},
+    {"table": "0, .Lcold, .Llast"},
+    {"table": "0, other, .Lcold"},
+)
+
+
+def altered(folder: Path, parts: dict[str, str]) -> str:
+    """What the verifier says where the part leaves something else in f0."""
+    pair = []
+    for name, cold in (("old", "nop"), ("new", "fmr 0, 3")):
+        (folder / name).mkdir()
+        source = NAMELESS.format(**{**USUAL, **parts, "cold": cold})
+        pair.append(assembled(source, folder / name, "powerpc64le"))
+    return said_of(pair[0], changed_text(*pair))
+
+
+@pytest.mark.parametrize("parts", NAMELESS_PARTS, ids=NAMELESS_IDS)
+def test_a_part_without_a_name_or_a_frame_jumps_back(parts: dict[str, str], tmp_path: Path) -> None:
+    """What the function reads at its label is read behind the part's jump, which is no call."""
+    assert altered(tmp_path, parts)
+
+
+@pytest.mark.parametrize("parts", NAMELESS_FUNCTIONS, ids=("called", "table", "symbol"))
+def test_a_function_without_a_name_is_no_part(parts: dict[str, str], tmp_path: Path) -> None:
+    """It is called, or in a table of functions: its jump is a call."""
+    assert not altered(tmp_path, parts)
+
+
+ON_ALPHA = """
+    .set noreorder
+    .set noat
+    .text
+    .globl run
+    .ent run
+run:
+    .cfi_startproc
+    lda $5, 1($31)
+    lda $6, 1($31)
+$Lnext:
+    ldq $1, 0($16)
+    bne $1, {branch}
+    {hot}
+    ldq $1, 0($17)
+    jmp $31, ($1), 0
+$Lone:
+    addq $0, {one}, $0
+    br $31, $Lnext
+    .cfi_endproc
+    .end run
+    .cfi_startproc
+$Lcold:
+    {cold}
+    ldq $1, 8($17)
+    jmp $31, ($1), 0
+$Lother:
+    ret
+    .cfi_endproc
+    .section .data.rel.ro, "aw"
+    .balign 8
+    .quad $Lone, {label}
+"""
+
+
+def altered_on_alpha(folder: Path, place: str, gaps: dict[str, str]) -> str:
+    """What the verifier says where the code at a place has another constant."""
+    pair = []
+    for name, value in (("old", 100), ("new", 7)):
+        (folder / name).mkdir()
+        text = gaps[place].format(value=value)
+        source = ON_ALPHA.format(**{**gaps, place: text})
+        pair.append(assembled(source, folder / name, "alpha"))
+    return said_of(pair[0], changed_text(*pair))
+
+
+@pytest.mark.parametrize("register", ("$5", "$6"))
+def test_a_part_without_a_name_on_alpha(register: str, tmp_path: Path) -> None:
+    """It has a label of its own, but its jump leads to those of its function as well."""
+    gaps = {"branch": "$Lcold", "hot": "nop", "one": "$5", "label": "$Lother"}
+    gaps["cold"] = f"lda {register}, {{value}}($31)"
+    assert bool(altered_on_alpha(tmp_path, "cold", gaps)) is (register == "$5")
+
+
+@pytest.mark.parametrize("register", ("$5", "$6"))
+def test_a_label_at_the_start_of_a_part_without_a_name(register: str, tmp_path: Path) -> None:
+    """The function's jump leads there: nothing else does."""
+    gaps = {"branch": "$Lone", "one": "$16", "label": "$Lcold, $Lother"}
+    gaps["cold"], gaps["hot"] = "addq $0, $5, $0", f"lda {register}, {{value}}($31)"
+    assert bool(altered_on_alpha(tmp_path, "hot", gaps)) is (register == "$5")
+
+
 BOUND = """
     .text
     .globl run
