@@ -41,13 +41,19 @@ _HEAD = r"""
         .endm
         .text
 """
+_TABLE = """
+        .section __ex_table,"a",@progbits
+        .long 0, 0x23ff0000     # no access: lda $31,0($31)
+"""
+"""Every kernel has one, of accesses that may fault."""
+
 START = 0xFFFFFC0000310000
 
 
 def linked(folder: Path, code: str, name: str = "vmlinux") -> image.Image:
     """The code, between `func`, `enter` or the like and `end` or `leave`, as such a file."""
     assembler, linker = map(inputs.require_tool, ("alpha-linux-gnu-as", "alpha-linux-gnu-ld"))
-    (folder / "k.s").write_text(_HEAD + code)
+    (folder / "k.s").write_text(_HEAD + code + _TABLE)
     link = (linker, "-N", "-static", "--no-relax", f"-Ttext={START:#x}", "k.o", "-o", name)
     for command in ((assembler, "k.s", "-o", "k.o"), link):
         subprocess.run(command, check=True, cwd=folder, stderr=subprocess.DEVNULL)
