@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,24 +70,24 @@ class Returning:
         callees = [to for kind, to in self._edges(block) if kind == CALL]
         return bool(callees) and not any(map(self._comes_back, callees))
 
-    def passes(self, block: int, is_filling: bool) -> bool:
-        """Whether control comes to a block and goes on behind it, as far as its neighbours show.
+    def passing(self, blocks: Edges, filling: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Of blocks, whether control comes there and goes on behind, as far as neighbours show.
 
-        Nops behind what never comes back are as long as alignment asks for: to what `is_filling`
-        nothing else leads, to all else a jump that is not understood may.
+        Nops behind what never comes back are as long as alignment asks for: to blocks of which
+        `filling` says that they are no more nothing else leads, to others a jump that is not
+        understood may.
         """
-        if self.stops(block):
-            return False
-        first, last = between(self._targets, range(block, block + 1))
-        edges = self.graph.by_target[first:last]
-        sources = self.graph.source[edges[self.graph.kind[edges] != RETURN]].tolist()
-        led = any(source != block - 1 or not self.stops(source) for source in sources)
-        return led or bool(self.graph.named[block]) or not is_filling
-
-    @cached_property
-    def _targets(self) -> Edges:
-        """Where the edges lead, ascending."""
-        return self.graph.target[self.graph.by_target]
+        graph = self.graph
+        known, beside = graph.kind != RETURN, graph.source == graph.target - 1
+        led, reached = (np.zeros(graph.nodes, dtype=bool) for _ in range(2))
+        led[graph.target[known & ~beside]] = True
+        reached[graph.target[known & beside]] = True
+        comes = led[blocks] | graph.named[blocks] | ~filling
+        for at in np.flatnonzero(~comes & reached[blocks]).tolist():
+            comes[at] = not self.stops(int(blocks[at]) - 1)
+        for at in np.flatnonzero(comes).tolist():
+            comes[at] = not self.stops(int(blocks[at]))
+        return comes
 
     def _comes_back(self, entry: int) -> bool:
         """The same of the function that a block is an entry of, asked once."""
@@ -180,17 +179,21 @@ def _running_on(graph: Graph, target: Sequential, unresolved: Iterable[int]) -> 
     blocks, to = owned[:-1], owned[1:]
     stops = np.append(0, np.cumsum(~goes_on))
     crossing = (owner[blocks] != owner[to]) & (stops[blocks] == stops[to])
-    blocks, to, returning = blocks[crossing], to[crossing], Returning(graph)
+    blocks, to = blocks[crossing], to[crossing]
     jumping = {int(owner[graph.block_holding(jump)]) for jump in unresolved}
-    passes = [
-        returning.passes(block, owner[block] not in jumping and _is_idle(graph, target, block))
-        for block in blocks.tolist()
-    ]
-    comes = np.array(passes, dtype=bool)
+    filling = _idle(graph, target, blocks) & ~np.isin(owner[blocks], sorted(jumping))
+    comes = Returning(graph).passing(blocks, filling)
     return blocks[comes], to[comes]
 
 
-def _is_idle(graph: Graph, target: Sequential, block: int) -> bool:
-    """Whether nothing but nops is in a block, or data."""
-    insns = graph.listing.insns_at(int(graph.first[block]), int(graph.last[block]))
-    return all(insn is None or target.is_nop(insn) for insn in insns)
+def _idle(graph: Graph, target: Sequential, blocks: Edges) -> NDArray[np.bool_]:
+    """Of blocks, whether nothing but nops is in each, or data."""
+    listing, first, sizes = graph.listing, graph.first[blocks], (graph.last - graph.first)[blocks]
+    begins = np.cumsum(sizes) - sizes
+    positions = np.arange(sizes.sum()) + np.repeat(first - begins, sizes)
+    words, which = np.unique(listing.words[positions], return_inverse=True)
+    insns = map(listing.table.decode, words.tolist())
+    nop = np.array([insn is None or target.is_nop(insn) for insn in insns], dtype=bool)
+    busy = ~nop[which] & (listing.rows[positions] >= 0)
+    found: NDArray[np.bool_] = ~np.logical_or.reduceat(busy, begins) if len(blocks) else busy
+    return found

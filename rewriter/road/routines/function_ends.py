@@ -21,13 +21,11 @@ def spaces(work: Work) -> Iterator[Space]:
     if gap is not None:
         yield Space(max([gap.start, *_taken(work, gap)]), gap.end, None)
     for function in sorted(work.done, key=lambda f: f.start):
-        if freed(work.program.image, function.start):
-            continue
         done = work.done[function]
         # Room in a function with lines would get these.
         if done.stages and done.substitution is None and not work.described.names(function):
             space = Space(_tail(work.program, data, function), function.end, function)
-            if space.size >= _SMALLEST:
+            if space.size >= _SMALLEST and not freed(work.program.image, function.start):
                 yield space
 
 
