@@ -19,6 +19,7 @@ from passes.scheduling.shown import Shown
 from passes.scheduling.superblocks import LONGEST, Problem, faster
 from rewriter.analysis.loops import Loop
 from rewriter.analysis.program import Program
+from rewriter.core.code.extensions import certain
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.listing import FLOWS
 from rewriter.core.code.program import Function
@@ -134,8 +135,8 @@ class Schedule(OwnPass):
 
     Outside of loops the same is done to superblocks (`superblocks.py`) where the chip takes
     instructions in order or in groups.  There what affects nothing but registers may pass a branch
-    too, if nothing that it writes may be read where the branch leads; the gain is in cycles to the
-    last issue.
+    too, if the CPU has it and nothing that it writes may be read where the branch leads; the gain
+    is in cycles to the last issue.
     """
 
     name = "schedule"
@@ -167,6 +168,7 @@ class Scheduler:
         own = named is not None and named.pipeline is self.cpu.pipeline
         self._model = self.cpu.name if own else next(fits).name
         self._bonds = bonding(self.target)
+        self._features = certain(self.target, self.cpu)
         self._nop = next(iter(self.target.nops(self.target.table.size)))
         self._tied: dict[int, tuple[set[int], list[int]]] = {}
         self._shown = Shown(self.target, self.prover, self.program.is_kernel)
@@ -287,7 +289,7 @@ class Scheduler:
     def _ordered(self, part: _Part) -> Reordered | None:
         """A part in a better order, if one is found; raises Different, NotDescribed."""
         block = part.incumbent
-        found = faster(Problem(block, part.straight, part, self.steady))
+        found = faster(Problem(block, part.straight, part, self.steady, self._features))
         if found is None:
             return None
         evidence = self._shown.evidence(block, found.block)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from rewriter.core.code.dataflow import Trace, registers_of
+from rewriter.core.code.extensions import lacking
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
@@ -58,7 +59,7 @@ class ExternalPass(Technique, Protocol):
 
 def usable(cpu: Cpu, insns: Sequence[Any]) -> bool:
     """Whether the CPU has every instruction of a proposal."""
-    return all(not insn.op.needs or insn.op.needs in cpu.features for insn in insns)
+    return not lacking(insns, cpu.features)
 
 
 def idle(insn: Insn | None, target: Sequential) -> bool:

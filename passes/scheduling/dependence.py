@@ -91,7 +91,7 @@ class Bonds:
     One that `is_free` has nothing else that does than what it reads and writes: `uses` and `defs`
     are registers, `written` the mask of the latter.  It may access so many bytes (`size`) at a
     `place`, base and displacement, and take a `step`: result, source and distance.  In a system's
-    code it is `ordered` among accesses.
+    code it is `ordered` among accesses.  Some CPUs may lack what it `needs`, if that is not empty.
     """
 
     is_free: bool
@@ -107,6 +107,7 @@ class Bonds:
     size: int
     place: tuple[int, int] | None
     step: tuple[int, int, int] | None
+    needs: str
 
 
 @cache
@@ -137,6 +138,7 @@ def _bonds(target: Sequential, insn: Insn) -> Bonds:
         size=effects.size,
         place=target.spelling.address(insn) if effects.loads or effects.stores else None,
         step=target.linear(insn),
+        needs=insn.op.needs,
     )
 
 

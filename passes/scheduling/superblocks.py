@@ -2,7 +2,8 @@
 
 What leaves the code stays where it is, and so does all that is tied to its place: nothing passes
 that.  An instruction with no effect but on registers passes a branch, down or up, where nothing
-that it writes may be read when the branch is taken.  Everything else keeps its side of a branch.
+that it writes may be read when the branch is taken, and which every CPU has that runs the code: the
+branch may ask for it.  Everything else keeps its side of a branch.
 """
 
 from __future__ import annotations
@@ -43,10 +44,21 @@ class Ties(Protocol):
 
 
 class Problem:
-    """A superblock to be put in order; `straight` is what ties its instructions to one another."""
+    """A superblock to be put in order; `straight` is what ties its instructions to one another.
 
-    def __init__(self, block: Superblock, straight: Straight, ties: Ties, steady: Steady) -> None:
+    Every CPU that runs it has `features`.
+    """
+
+    def __init__(
+        self,
+        block: Superblock,
+        straight: Straight,
+        ties: Ties,
+        steady: Steady,
+        features: frozenset[str],
+    ) -> None:
         self.block, self.straight, self.ties, self.steady = block, straight, ties, steady
+        self.features = features
         self.bonds, self.insns = straight.bonds, block.insns
         line = steady.line([*zip(block.addresses(), self.insns, straight.places, strict=True)])
         assert line is not None, "a window of instructions hides their order"
@@ -77,7 +89,8 @@ class Problem:
         block, pairs = self.block, zip(self.block.slots, order, strict=True)
         slots = tuple([replace(slot, insn=block.slots[n].insn) for slot, n in pairs])
         there = replace(block, slots=slots)
-        return Problem(there, self.straight.reordered(order), self.ties, self.steady)
+        tied = self.straight.reordered(order)
+        return Problem(there, tied, self.ties, self.steady, self.features)
 
 
 class Choice:
@@ -135,6 +148,8 @@ class Choice:
     def _passes(self, number: int, live: int) -> bool:
         """Whether an instruction may pass a branch behind which `live` may be read."""
         one = self.bonds[number]
+        if one.needs and one.needs not in self.problem.features:
+            return False
         stays = one.ordered if self.problem.straight.devices else one.accesses
         return bool(self._moving >> number & 1) and not (stays or one.written & live)
 

@@ -28,8 +28,8 @@ def verify(
     """Compares a patched file with its original in `jobs` processes, and its manifest.
 
     Nothing that the rewriter said is believed; `assume` names what proofs may rest on, and `cpu`
-    the CPU on which both must do the same, where caches are flushed block by block.  BadInput
-    where the two cannot be an original and its successor.
+    the CPU on which both must do the same, where caches are flushed block by block or instructions
+    are not every CPU's.  BadInput where the two cannot be an original and its successor.
     """
     before = old.image
     if before.machine != new.machine:

@@ -132,7 +132,8 @@ def verify(
     """Compare a patched file with its original; `ok` of the result says whether they do the same.
 
     Nothing that `patch` said is believed. `findings` has what speaks against it. With `cpu`,
-    what is shown is that both do the same on this CPU: how it flushes its caches depends on it.
+    what is shown is that both do the same on this CPU: how it flushes its caches depends on it, and
+    which instructions it has. Without, it has those of the CPU that NEW's manifest names.
     """
     before, after = load(old), load(new)
     resting = EVERY if assume is None else choose.assumed(_listed(assume) or "all")

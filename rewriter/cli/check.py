@@ -20,7 +20,8 @@ from rewriter.core.errors import VerificationFailed
 @click.option(
     "--cpu",
     metavar="CPU",
-    help="The CPU that will run it, for code that flushes caches; without it, any.",
+    help="The CPU that will run it, by its instructions and how it flushes caches; without it, any"
+    " with the instructions of the CPU that the manifest names, or any.",
 )
 @JOBS
 @viewing

@@ -130,22 +130,27 @@ def compare(
     """Verify `new` against `old` in `jobs` processes, and its manifest if it carries one.
 
     The target is asked for only when code must be compared: identical files need none.  `cpu_of`
-    says on which of its CPUs both must do the same, None for any.  Of a file that strip or objcopy
-    laid out anew, what it loads is compared.
+    says on which of its CPUs both must do the same; None for any with the instructions of the one
+    that the manifest names.  Of a file that strip or objcopy laid out anew, what it loads is
+    compared.
     """
     target: Target | None = None
     record: Manifest | None = None
+    maker: Manifest | None
     try:
         bare, findings, record = manifest.examine(old.data, new.data, new.name)
         said = REFUSED if findings else NONE if bare is new.data else LEADS_BACK
+        maker = record
     except LaidOutAnew as error:
         target = target_of(old)
         bare = in_layout_of(old, new.data, target)
         findings, said = ((str(error),), REFUSED) if bare is None else ((), ELSEWHERE)
+        maker = manifest.read(new.data, new.name)
     if bare is None or bare == old.data:
         return Comparison(findings, said)
     target = target or target_of(old)
-    found = _verified(old, parse(bare, new.name), target, progress, jobs, assume, cpu_of(target))
+    cpus = cpu_of(target), None if maker is None else target.cpus.get(maker.cpu)
+    found = _verified(old, parse(bare, new.name), target, progress, jobs, assume, cpus)
     if record is not None:
         contradicted = tuple(contradictions(old, bare, found.original, record.edits))
         findings = (*findings, *contradicted)
@@ -160,9 +165,12 @@ def _verified(
     progress: Callable[[str, int, int], None],
     jobs: int,
     assume: frozenset[str],
-    cpu: Cpu | None,
+    cpus: tuple[Cpu | None, Cpu | None],
 ) -> Found:
-    """The verdict of the verifier for this kind of code."""
+    """The verdict of the verifier for this kind of code.
+
+    `cpus` are the one on which both must do the same, and the one that the new file is made for.
+    """
     from rewriter.verify.check import compare as compare_superblocks
     from rewriter.verify.regions.check import compare as compare_regions
 
@@ -171,5 +179,5 @@ def _verified(
         "verify",
         old.name,
         bundled=lambda code: compare_regions(old, new, code, progress, jobs, assume),
-        sequential=lambda code: compare_superblocks(old, new, code, progress, jobs, assume, cpu),
+        sequential=lambda code: compare_superblocks(old, new, code, progress, jobs, assume, *cpus),
     )

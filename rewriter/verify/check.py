@@ -20,6 +20,7 @@ import numpy as np
 
 from rewriter.analysis.program import Program, analyse, listed
 from rewriter.core.assumptions import EVERY
+from rewriter.core.code import extensions
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence
@@ -91,17 +92,19 @@ def compare(
     jobs: int = 1,
     assume: frozenset[str] = EVERY,
     cpu: Cpu | None = None,
+    made_for: Cpu | None = None,
 ) -> Verdict:
     """Compares a file with its tuned successor (without its note), in `jobs` processes.
 
-    With a `cpu`, what is shown is that both do the same on this one.
+    With a `cpu`, what is shown is that both do the same on this one; else on those that have what
+    the CPU has that the new file is `made_for`, or on all.
     """
     if old.data == new.data:
         return Verdict((), 0, 0, 0, {}, {})
     progress("analyse", 0, 1)
     program = analyse(old, target, assume, jobs)
     progress("analyse", 1, 1)
-    return verify(program, new, progress, jobs=jobs, cpu=cpu)
+    return verify(program, new, progress, jobs=jobs, cpu=cpu, made_for=made_for)
 
 
 def verify(
@@ -115,6 +118,7 @@ def verify(
     jobs: int = 1,
     cpu: Cpu | None = None,
     like: Listing | None = None,
+    made_for: Cpu | None = None,
 ) -> Verdict:
     """Compares an analysed file with a new one, which may be longer by what new code needs.
 
@@ -124,7 +128,8 @@ def verify(
     `followed` are the addresses of table bytes that were compared then.  A `prover` may know
     patterns already: what it says of one depends on the pattern alone.  `known` says what routines
     the analysed file has.  Words of the listing that the new file is `like` are decoded already.
-    With a `cpu` both must do the same on it, elsewhere perhaps not: of that, caches are asked.
+    With a `cpu` both must do the same on it, elsewhere perhaps not: of that, caches are asked, and
+    which instructions it has.  For these the new file may be `made_for` a CPU and later ones.
     """
     new = replace(new, data=with_old_identity(program.image, new.data))
     lines = LineCheck.of(program.image, new.data)
@@ -143,7 +148,9 @@ def verify(
     view = replace(program.image, data=new.data)
     listing = listed(view, program.target, like or program.listing)
     read = prefixed.read(program.listing, listing, program.target)
-    check = _Check(program, view, read, prover, substituted, lines, only, set(followed), cpu)
+    features = extensions.certain(program.target, cpu or made_for)
+    more = features, only, set(followed), cpu
+    check = _Check(program, view, read, prover, substituted, lines, *more)
     del listing, read  # the check reads other texts from it
     count, found = len(changed), check.owners(changed)
     del changed  # it is as large as all that changed
@@ -194,6 +201,7 @@ class _Check:
     prover: Prover
     substituted: Substituted
     lines: LineCheck
+    features: frozenset[str]
     only: Collection[Function] | None = None
     tables: set[int] = field(default_factory=set)
     cpu: Cpu | None = None
@@ -356,6 +364,7 @@ class _Check:
             led=self.ranges.pads(function),
             opposites=self.opposites,
             shown=self.shown,
+            features=self.features,
             inside=self.read.inside,
             matched=[] if self.lines.describes(function) else None,
         )

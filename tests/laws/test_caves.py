@@ -29,9 +29,11 @@ from rewriter.elf.image import Image, load, parse
 from rewriter.elf.unwind import entries
 from rewriter.verify.check import compare, verify
 from rewriter.verify.routines.replaceable import Known
+from targets.alpha.cpus import CPUS
 from tests.conftest import Patched
 from tests.laws.test_strip import TOOLS, processed
 
+EV67 = CPUS["ev67"]
 PAGE = 0x2000
 BITS = 80
 """Flipped bits that the verifier must see."""
@@ -280,14 +282,14 @@ def _findings(known: Known, data: bytes) -> tuple[str, ...]:
             **{name: getattr(program.image, name) for name in Image.__slots__} | {"data": data}
         )
         nobody = frozenset[object]()
-        return verify(program, new, lambda *_: None, nobody, known=known).findings  # type: ignore[arg-type]
+        return verify(program, new, lambda *_: None, nobody, known=known, cpu=EV67).findings  # type: ignore[arg-type]
     except BadInput as error:
         return (str(error),)
 
 
 def test_the_verifier_accepts_the_whole_file(original: Image, bare: bytes) -> None:
     target = targets.of(original)
-    verdict = compare(original, parse(bare, "new"), target, lambda *_: None)
+    verdict = compare(original, parse(bare, "new"), target, lambda *_: None, cpu=EV67)
     assert not verdict.findings
     assert verdict.grades == {"TESTED": len(verdict.tried)} and len(verdict.tried) > 20
     assert all(evidence.cases >= 26 for evidence in verdict.tried.values())

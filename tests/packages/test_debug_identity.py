@@ -87,9 +87,9 @@ def bare(new: Path) -> bytes:
     return manifest.detach(new.read_bytes())[0]
 
 
-def refused(old: Image, new: bytes) -> tuple[str, ...]:
-    """What `verify` finds in a new file."""
-    return retune.verify(old.data, new).findings
+def refused(old: Image, new: bytes, cpu: str) -> tuple[str, ...]:
+    """What `verify` finds in a new file without its note, which is for a CPU."""
+    return retune.verify(old.data, new, cpu=cpu).findings
 
 
 def test_gdb_refuses_the_debug_file_of_the_original(
@@ -159,10 +159,10 @@ def test_it_is_kept_where_nothing_moves(
         assert link_of(load(new)) == link_of(load(apart.library))
 
 
-def test_verify_knows_one_other_identity(parts: Split, tuned: Path) -> None:
+def test_verify_knows_one_other_identity(machine: str, parts: Split, tuned: Path) -> None:
     """The one that follows from the new file's content; any other byte there is a change."""
     old, new = load(parts.library), bare(tuned)
-    assert refused(old, new) == ()
+    assert refused(old, new, CPUS[machine]) == ()
     link, build_id = link_of(old), bytes.fromhex(build_id_of(old))
     assert link is not None
     at = old.data.index(build_id)
@@ -170,7 +170,7 @@ def test_verify_knows_one_other_identity(parts: Split, tuned: Path) -> None:
     for field in fields:
         mutant = bytearray(new)
         mutant[field.stop - 1] ^= 1
-        found = refused(old, bytes(mutant))
+        found = refused(old, bytes(mutant), CPUS[machine])
         assert found
         assert {finding.rpartition(", ")[2] for finding in found} <= {
             "in .note.gnu.build-id", "in .gnu_debuglink"
@@ -184,19 +184,19 @@ def test_verify_knows_one_other_identity(parts: Split, tuned: Path) -> None:
         for field in fields:
             mutant = bytearray(new)
             mutant[field] = wrong[field]
-            assert refused(old, bytes(mutant))
+            assert refused(old, bytes(mutant), CPUS[machine])
     # A file in which nothing else changed keeps its own.
-    assert refused(old, with_new_identity(old, old.data))
+    assert refused(old, with_new_identity(old, old.data), CPUS[machine])
 
 
-def test_either_may_be_the_old_one(parts: Split, tuned: Path) -> None:
+def test_either_may_be_the_old_one(machine: str, parts: Split, tuned: Path) -> None:
     """strip lays out anew what nothing loads: then the link is looked at in the original."""
     old, new = load(parts.library), bare(tuned)
     link = link_of(old)
     assert link is not None
     half = bytearray(new)
     half[link.at : link.at + 4] = old.data[link.at : link.at + 4]
-    assert refused(old, bytes(half)) == ()
+    assert refused(old, bytes(half), CPUS[machine]) == ()
 
 
 def test_bundled_code_too() -> None:
@@ -206,10 +206,12 @@ def test_bundled_code_too() -> None:
     new = patched.apart()[0]
     assert new != old.data
     assert build_id_of(parse(new, "new")) != build_id_of(old)
-    assert refused(old, new) == ()
+    assert refused(old, new, "madison") == ()
     mutant = bytearray(new)
     mutant[old.data.index(bytes.fromhex(build_id_of(old)))] ^= 1
-    assert any("outside all functions" in finding for finding in refused(old, bytes(mutant)))
+    assert any(
+        "outside all functions" in finding for finding in refused(old, bytes(mutant), "madison")
+    )
 
 
 def test_what_only_says_to_be_a_note_is_not_written() -> None:

@@ -1,6 +1,7 @@
 """Code as the floors above see it, before and after it is understood.
 
 dataflow    A block run symbolically, step by step, with its definitions and uses
+extensions  Instructions that only some CPUs have, and that trap on the others
 groups      Code of a machine whose text says which instructions issue together: slots and groups
 listing     All instruction positions of a text, in address order, as parallel arrays
 memory      What is asked of a file's memory, as it is when the file is loaded

@@ -51,7 +51,7 @@ class Walk:
     branches, as far as they were asked for; `passed` gets the ways
     that were compared and `jumps` the new code's that are no part of them; `inside` are places in
     the middle of instructions, at which a nop is read; `shown` gets what was compared, for other
-    functions.
+    functions; `features` are those that every CPU has which runs the code.
     """
 
     program: Program
@@ -81,6 +81,7 @@ class Walk:
     jumps: set[tuple[int, int]] = field(default_factory=set)
     inside: Collection[int] = frozenset()
     shown: Shown = field(default_factory=dict)
+    features: frozenset[str] = frozenset()
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -94,7 +95,8 @@ class Walk:
             self.findings.append(f"{self.function.name}: its instructions are in other places")
             return
         pads = Pads(program, self.function, self.ways, self.led)
-        self.pairs = Pairs(program, self.function, self.prover, old, pads, self.shown)
+        shown, features = self.shown, self.features
+        self.pairs = Pairs(program, self.function, self.prover, old, pads, shown, features)
         self.size = program.listing.table.size
         encode = self.target.table.encode
         self._nops = {encode(insn) for insn in self.target.nops(self.size)}

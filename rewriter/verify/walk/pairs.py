@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import ALIGNMENT, LOADS
 from rewriter.core.code.dataflow import Facts, Run, going_on, ranges, run
+from rewriter.core.code.extensions import uncertain
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.code.shadows import unlike_twice
 from rewriter.core.edit import Evidence, Grade
@@ -77,7 +78,8 @@ def _short(numbers: Sequence[int]) -> object:
 class Pairs:
     """Compares segments of one function; `code` is its code in the old file.
 
-    `shown` is for all functions of a program: code repeats itself in many.
+    `shown` is for all functions of a program: code repeats itself in many.  `features` are those
+    that every CPU has which runs the code.
     """
 
     program: Program
@@ -86,6 +88,7 @@ class Pairs:
     code: BlockCutter
     pads: Pads
     shown: Shown = field(default_factory=dict)
+    features: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.target = self.program.target
@@ -125,6 +128,8 @@ class Pairs:
         if self._inputs(new) & ~self._inputs(old):
             raise Different("a register is read that nothing keeps")
         old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
+        if lacking := uncertain((old.insns, old.exits), (new.insns, new.exits), self.features):
+            raise Different(lacking)
         reason = unlike_twice(old.insns, new.insns, self.target)
         alone = self._stands_alone(old, new)
         if alone and not reason and (found := self._compare_parts(pair, old, new)) is not None:

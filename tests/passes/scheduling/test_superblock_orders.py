@@ -94,7 +94,12 @@ class Tied:
 
 
 def problem(
-    cpu: str, lines: Sequence[str], live: int = -1, exits: int = -1, start: int = CODE
+    cpu: str,
+    lines: Sequence[str],
+    live: int = -1,
+    exits: int = -1,
+    start: int = CODE,
+    features: frozenset[str] = frozenset(),
 ) -> Problem:
     """Code as a superblock: at its end `live` may be read, and `exits` where a branch is taken."""
     insns = [decoded(cpu, line, start + 4 * n) for n, line in enumerate(lines)]
@@ -102,7 +107,7 @@ def problem(
     block = straight(start, insns, [*ways, (len(insns) - 1, live)])
     every = [*map(bonding(target(cpu)), insns)]
     tied = dependence.straight(every, accesses(every), target(cpu).table.cell, False)
-    return Problem(block, tied, Tied(), model(cpu))
+    return Problem(block, tied, Tied(), model(cpu), features)
 
 
 @st.composite
@@ -319,6 +324,15 @@ def test_a_branch_is_passed_where_nothing_reads_the_result() -> None:
     for exits, passes in ((1 << 6, True), (1 << 4, False), (1 << 8, False)):
         one = problem("7450", lines, exits=exits)
         assert any(order.index(4) < 3 for order in Choice(one).orders()) == passes
+
+
+def test_what_only_some_cpus_have_stays_behind_a_branch() -> None:
+    """The branch may be there to leave it out where the CPU lacks it."""
+    lines = ("li r8,1", "addi r5,r5,1", "cmpwi cr0,r6,0", "beq cr0,OUT", "vmuleub v4,v5,v6",
+             "vaddubm v7,v4,v5", "nop")  # fmt: skip
+    for features in (frozenset({"ALTIVEC"}), frozenset[str]()):
+        one = problem("7450", lines, exits=1 << 6, features=features)
+        assert any(order.index(4) < 3 for order in Choice(one).orders()) == bool(features)
 
 
 # Real files --------------------------------------------------------------------------------

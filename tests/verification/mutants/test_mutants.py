@@ -19,10 +19,12 @@ from rewriter.core.errors import RetuneError
 from rewriter.elf import manifest
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.verify.check import Verdict, verify
+from targets.alpha.cpus import CPUS
 from tests.support.depth import depth
 from tests.verification.mutants.mutants import Bench, Maker, Mutant, batches, is_wrong
 from tests.verification.mutants.run_oracle import Oracle
 
+EV67 = CPUS["ev67"]
 WANTED = depth(250, 500)
 KINDS = {  # shares of what is tried
     "register": 5, "displacement": 4, "dropped": 4, "swapped": 3, "opcode": 4,
@@ -82,6 +84,6 @@ def _verified(bench: Bench, batch: Sequence[Mutant]) -> Verdict | None:
         mutant.apply(data)
     changed = replace(bench.program.image, data=bytes(data))
     try:
-        return verify(bench.program, changed, lambda stage, done, total: None)
+        return verify(bench.program, changed, lambda stage, done, total: None, cpu=EV67)
     except RetuneError:
         return None

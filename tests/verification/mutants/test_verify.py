@@ -25,12 +25,14 @@ from rewriter.elf.image import Image
 from rewriter.report.verdict import compare
 from rewriter.verify.check import Verdict, verify
 from targets.alpha.assembler import assemble
+from targets.alpha.cpus import CPUS
 from targets.alpha.isa.rows import TABLE
 from tests.support.depth import DEEP, depth
 from tests.support.mutants.random_runs import Code, Start, World
 from tests.verification.mutants.mutants import Bench
 from tests.verification.mutants.run_oracle import SEEDS, Oracle
 
+EV67 = CPUS["ev67"]
 RANDOM_BITS = 300
 ELFS = [name for name in inputs.elf_names() if DEEP or name != "alpha-libgo"]  # the longest
 FLIPS = depth(200, 1500)  # of the 17,000 bits of the sample's changed bytes
@@ -69,14 +71,14 @@ def libc_bench(libc_program: Program, libc_proved: Path) -> Bench:
     return _bench(libc_program, libc_proved)
 
 
-def command(old: Path, new: Path) -> int:
+def command(old: Path, new: Path, *options: str) -> int:
     """The exit status of `retune verify`."""
-    arguments = ["verify", str(old), str(new)]
+    arguments = ["verify", str(old), str(new), *options]
     return CliRunner().invoke(main, arguments, prog_name="retune", catch_exceptions=False).exit_code
 
 
 def _verified(bench: Bench, data: bytes) -> Verdict:
-    return verify(bench.program, replace(bench.program.image, data=data), _quiet)
+    return verify(bench.program, replace(bench.program.image, data=data), _quiet, cpu=EV67)
 
 
 def refused(bench: Bench, data: bytes) -> bool:
@@ -98,11 +100,12 @@ def flipped(data: bytes, bit: int) -> bytes:
 
 
 def test_a_tuned_file_is_verified(sample: Path, sample_ev67: Path, tmp_path: Path) -> None:
-    """With its note and without."""
+    """With its note; without it where the CPU is named."""
     assert command(sample, sample_ev67) == 0
     bare = tmp_path / "bare"
     bare.write_bytes(manifest.detach(sample_ev67.read_bytes())[0])
-    assert command(sample, bare) == 0
+    assert command(sample, bare) == 1
+    assert command(sample, bare, "--cpu", "ev67") == 0
 
 
 @pytest.mark.parametrize("name", ELFS)
@@ -213,7 +216,8 @@ def _not_ok(old: Image, new: bytes) -> bool:
         if findings:
             return True
         assert bare is not None
-        return not compare(old, image.parse(bare, "new"), target_of, _quiet).ok
+        new_image = image.parse(bare, "new")
+        return not compare(old, new_image, target_of, _quiet, cpu_of=lambda target: EV67).ok
     except RetuneError:
         return True
 
@@ -314,7 +318,7 @@ def test_right_only_where_aligned_is_refused(bench: Bench, before: str, after: s
     old, new = (_placed(bench, function, text) for text in (before, after))
     target = bench.program.target
     program = analyse(replace(bench.program.image, data=old), target)
-    verdict = verify(program, replace(program.image, data=new), _quiet)
+    verdict = verify(program, replace(program.image, data=new), _quiet, cpu=EV67)
     assert not verdict.ok
     # And it is wrong: on some input the two differ, or only the new one traps.
     codes = [Code(program, function, data) for data in (old, new)]

@@ -47,7 +47,8 @@ def _changed(room: Room, old: str, new: str) -> str:
     program = analyse(room.holding(ALPHA, old), ALPHA)
     assert not program.not_understood(room.place)
     changed = room.holding(ALPHA, new)
-    return "; ".join(verify(program, changed, lambda stage, done, total: None).findings)
+    verdict = verify(program, changed, lambda stage, done, total: None, cpu=ALPHA.cpus["ev67"])
+    return "; ".join(verdict.findings)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +127,12 @@ def test_a_way_back_on_which_a_value_may_be_longer(room: Room, back: str, found:
 def test_the_byte_is_stored(room: Room) -> None:
     image = room.holding(ALPHA, WAYS.format(ONE, OTHER, MERGED))
     options = Options(("bytes",), funcs=(room.place.name,))
-    done = tune(image, ALPHA, ALPHA.cpus["ev67"], options, lambda *_: None)
+    cpu = ALPHA.cpus["ev67"]
+    done = tune(image, ALPHA, cpu, options, lambda *_: None)
     (edit,) = (edit for edit in done.edits if edit.kind == "byte store")
     assert edit.new.endswith("stb t0,3(a2)")
     assert not verify(
-        analyse(image, ALPHA), replace(image, data=done.data), lambda *_: None
+        analyse(image, ALPHA), replace(image, data=done.data), lambda *_: None, cpu=cpu
     ).findings
 
 

@@ -22,9 +22,11 @@ from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
 from rewriter.verify.owners import changed_offsets
 from rewriter.verify.range_check import RangeTables
+from targets.alpha.cpus import CPUS
 from tests.support.depth import depth
 from tests.verification.tables.test_rows import quiet
 
+EV67 = CPUS["ev67"]
 WORD = 4
 USUAL = ("_IO_getc", "_IO_putc", "_IO_fread", "_IO_fwrite", "_IO_fputs", "_IO_fgets", "__getdelim")
 
@@ -131,7 +133,7 @@ def test_every_function_with_ranges_moves_and_its_calls_throw_to_where_they_did(
 ) -> None:
     moved = {edit.routine for edit in tuned.edits if edit.technique == "align"}
     assert moved == {*functions}
-    assert verify(program, new, quiet).ok
+    assert verify(program, new, quiet, cpu=EV67).ok
     dropped = {e.routine for e in tuned.edits if e.technique == "bytes" and e.gain}
     for name, function in functions.items():
         before, after = (calls(program, image, function) for image in (program.image, new))
@@ -235,7 +237,7 @@ def test_a_wrong_number_is_refused(
             data[patch[0] : patch[0] + len(patch[1])] = patch[1]
             mutated.add(function)
             seen.add(wrong)
-        verdict = verify(program, replace(new, data=bytes(data)), quiet)
+        verdict = verify(program, replace(new, data=bytes(data)), quiet, cpu=EV67)
         assert mutated <= set(verdict.failed)
     assert seen == {*WRONG}
 
@@ -258,7 +260,7 @@ def _refused(program: Program, new: Image, offset: int, wrong: bytes) -> bool:
     data = bytearray(new.data)
     assert data[offset : offset + len(wrong)] != wrong
     data[offset : offset + len(wrong)] = wrong
-    return not verify(program, replace(new, data=bytes(data)), quiet).ok
+    return not verify(program, replace(new, data=bytes(data)), quiet, cpu=EV67).ok
 
 
 def test_another_action_table_or_order_is_refused(program: Program, new: Image) -> None:
@@ -293,7 +295,7 @@ def test_the_old_table_is_refused(
     assert section is not None
     there, data = slice(section.sh_offset, section.file_end), bytearray(new.data)
     data[there] = program.image.data[there]
-    verdict = verify(program, replace(new, data=bytes(data)), quiet)
+    verdict = verify(program, replace(new, data=bytes(data)), quiet, cpu=EV67)
     changed = {
         f
         for f in functions.values()
