@@ -243,7 +243,8 @@ class _Check:
         listing = self.flushes.listing
         self.versions = lines.read(self.program, listing, frames, left, self.prover)
         listing, ways = self.versions.listing, self.ranges.ways
-        self.detours = reading.read(self.program, listing, frames, ways, left, self.prover)
+        known = self.prover, self.features
+        self.detours = reading.read(self.program, listing, frames, ways, left, *known)
         listing = self.detours.listing
         # Nobody asks for the texts on the way any more.
         self.read = replace(self.read, listing=listing)
@@ -389,6 +390,8 @@ class _Check:
         problems = list(self.substituted.problems(one))
         if self.lines.describes(one.function):
             problems.append("debug information describes another routine")
+        if more := one.routine.needs - self.features:
+            problems.append(f"the CPU may lack {', '.join(sorted(more))} of the new routine")
         if one.placement is not None:
             pieces = self.substituted.scattered
             problems += pieces.odd_words(one.named, one.function, self.owned)

@@ -218,7 +218,7 @@ def test_the_same_on_a_way(register: int, agrees: bool, tmp_path: Path) -> None:
     function = old.functions[0]
     choosing, prover = old.target.choosing, Prover.of(old.target)
     assert choosing is not None
-    listing, more = branches(old, new.listing, old.functions, choosing, prover)
+    listing, more = branches(old, new.listing, old.functions, choosing, prover, {"ISEL"})
     (choice,) = more
     way = [*range(function.start, function.end, 4)]
     there = [*range(function.start, choice + 4, 4), choice, *range(choice + 4, function.end, 4)]

@@ -121,6 +121,27 @@ def test_an_extension_may_not_come_anew(tmp_path: Path) -> None:
         assert finding in said(tmp_path / folder, "powerpc64", old, new, cpu)
 
 
+CHOICE = """
+    .machine power9
+    .globl f
+    .type f, @function
+f:  cmpw 5, 6
+    {}
+1:  add 3, 3, 5
+    blr
+    .size f, .-f
+"""
+
+
+def test_a_choice_comes_only_where_every_cpu_knows_it(tmp_path: Path) -> None:
+    """It stands for a branch over a move, which every CPU has."""
+    old, new = map(CHOICE.format, ("blt 1f\n mr 3, 4", "isel 3, 3, 4, 0\n nop"))
+    for cpu, same in (("", False), ("7450", False), ("power9", True)):
+        folder = tmp_path / (cpu or "any")
+        folder.mkdir()
+        assert (said(folder, "powerpc", old, new, cpu) == "") == same
+
+
 @pytest.fixture(scope="module")
 def room() -> Room:
     """A function of the sample with room for code of our own."""

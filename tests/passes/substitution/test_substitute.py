@@ -354,6 +354,27 @@ def test_another_routine_than_the_one_it_was_is_seen(known: Known, ev67: Path) -
     assert verdict.failed == (function,)
 
 
+@pytest.mark.parametrize(("cpu", "lacks"), [("ev67", False), ("ev6", True), ("", True)])
+def test_the_cpu_has_what_the_new_routine_needs(
+    known: Known, ev67: Path, cpu: str, lacks: bool
+) -> None:
+    """strlen of an EV67 counts bits; where no CPU is named it may be one that cannot."""
+    program = known.program
+    bare = with_old_identity(program.image, manifest.detach(ev67.read_bytes())[0])
+    function = program.function_at(_named(known, "strlen").address)
+    assert function is not None
+    verdict = verify(
+        program,
+        replace(program.image, data=bare),
+        lambda *_: None,
+        frozenset((function,)),
+        known=known,
+        made_for=program.target.cpus.get(cpu),
+    )
+    assert any("the CPU may lack CIX" in finding for finding in verdict.findings) == lacks
+    assert bool(verdict.failed) == lacks
+
+
 def test_a_name_alone_is_not_believed(known: Known, ev67: Path) -> None:
     """A signature of strcpy fits one place more, where each character has four bytes."""
     (other,) = set(known.named) - _by_symbol(known) - set(LOCAL.values())

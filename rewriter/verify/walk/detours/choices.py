@@ -6,7 +6,7 @@ the next instruction with a move behind it, at the same address, so that nothing
     isel r3,r3,r4,lt        is      blt 1f; mr r3,r4; 1:
 
 What both mean is shown on terms; the walk compares what is read.  Not where the function has a
-barrier that makes loads wait for branches: a choice is none.
+barrier that makes loads wait for branches: a choice is none.  Nor where a CPU may lack it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.analysis.program import Program
+from rewriter.core.code.extensions import lacking
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
@@ -51,8 +52,12 @@ def branches(
     functions: Collection[Function],
     known: Choosing,
     prover: Prover,
+    features: Collection[str],
 ) -> tuple[Listing, More]:
-    """The text of a new file with such branches, and the move behind each."""
+    """The text of a new file with such branches, and the move behind each.
+
+    Every CPU that runs it has `features`.
+    """
     table, words, more = new.table, new.words.copy(), dict[int, tuple[Insn, ...]]()
     choices, waiting = _positions(new, known.NAMES), barriers(new, known)
     for function in functions if len(choices) else ():
@@ -63,8 +68,10 @@ def branches(
         had = {*program.listing.words[slice(*program.listing.span(function.start, function.end))]}
         for at in choices[first:last].tolist():
             insn = new.insn(at)
-            found = None if insn is None or new.words[at] in had else known.as_branch(insn)
-            if insn is not None and found is not None and means(table, prover, *found, True, insn):
+            if insn is None or new.words[at] in had or lacking((insn,), features):
+                continue
+            found = known.as_branch(insn)
+            if found is not None and means(table, prover, *found, True, insn):
                 branch, move = found
                 words[at], more[int(new.addresses[at])] = table.encode(branch), (move,)
     return (new.with_code(words), more) if more else (new, more)

@@ -107,14 +107,16 @@ def read(
     ways: ExceptionRanges,
     functions: Collection[Function],
     prover: Prover,
+    features: Collection[str],
 ) -> Detours:
     """The text of a new file, in which functions may have branches for conditional moves.
 
-    `frames` are its unwind entries by where they start, `ways` its exception ranges.
+    `frames` are its unwind entries by where they start, `ways` its exception ranges.  Every CPU
+    that runs it has `features`.
     """
     choosing, known = program.target.choosing, program.target.conditional_moves
     if choosing is not None:
-        new, more = branches(program, new, functions, choosing, prover)
+        new, more = branches(program, new, functions, choosing, prover, features)
         return Detours(new, more=more)
     if known is None or not functions:
         return Detours(new)
