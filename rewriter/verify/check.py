@@ -391,7 +391,8 @@ class _Check:
         if self.lines.describes(one.function):
             problems.append("debug information describes another routine")
         if more := one.routine.needs - self.features:
-            problems.append(f"the CPU may lack {', '.join(sorted(more))} of the new routine")
+            lacked = ", ".join(sorted(more))
+            problems.append(f"the CPU may lack {lacked} of the new routine; --cpu names the CPU")
         if one.placement is not None:
             pieces = self.substituted.scattered
             problems += pieces.odd_words(one.named, one.function, self.owned)

@@ -45,6 +45,7 @@ def uncertain(old: Leaving, new: Leaving, features: Collection[str]) -> str:
         known.update(insn.op.needs for insn in old[0][first : last + 1])
         for insn in new[0][start : end + 1]:
             if insn.op.needs not in known:
-                return f"{insn.name} is executed where the CPU may lack it ({insn.op.needs})"
+                needed = f"{insn.op.needs}; --cpu names the CPU"
+                return f"{insn.name} is executed where the CPU may lack it ({needed})"
         first, start = last + 1, end + 1
     return ""
