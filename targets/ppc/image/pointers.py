@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import Addresses, addresses, contains, holders
-from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.listing import FLOW_CODE, Listing, among
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import CALLS, Flow, Insn
 from rewriter.core.isa.operands import Words
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.protocol import Pair, Sectioned
@@ -43,7 +43,10 @@ OPD, DESCRIPTOR = ".opd", 24  # bytes of a descriptor: entry, r2, environment
 _STACK = (SP, 11)
 """What a caller's registers are loaded off: gcc has the end of the frame in r11 at times."""
 
-_NEAR = 64  # instructions between `bcl 20,31,.+4` and the `mflr` that takes the address
+_NEAR = 64  # instructions between a call of the next ones and the `mflr` that takes the address
+
+_LINKING = CALLS | {Flow.HERE}
+"""Flows that leave in LR where they stand."""
 
 
 def entry_toc(listing: Listing, start: int) -> int | None:
@@ -232,14 +235,14 @@ class Sums:
     def _highs(self) -> _Half:
         """`addis` off r2, off nothing, or off where code stands; and where code stands itself.
 
-        `addpcis` adds to that at once.
+        `addpcis` adds to that at once; `oris` is the high part behind 32 bits that were made first.
         """
         at, rt, ra, si = _fields(self.listing, "addis", "rt", "ra0", "si")
         here = list(self.here())
         standing: dict[int, list[int]] = {}
         for _, owner, _, value in here:
             standing.setdefault(owner, []).append(value)
-        rows = [*here, *self._placed("addpcis")]
+        rows = [*here, *self._placed("addpcis"), *self._above()]
         for place, owner, result, base, high in zip(
             *(column.tolist() for column in (at, self.owners(at), rt, ra, si << 16)), strict=True
         ):
@@ -248,6 +251,23 @@ class Sums:
             for value in self._bases(owner, base, standing.get(owner, ())):
                 rows.append((place, owner, result, (value + high) % (1 << 64)))
         return _half(rows)
+
+    def _above(self) -> Iterator[tuple[int, int, int, int]]:
+        """Each `oris` to what `sldi 32` left, which is high parts of a number of 64 bits."""
+        if all(op.name != "rldicr" for op in self.listing.table.rows):
+            return
+        shifts, made, by, kept = _fields(self.listing, "rldicr", "ra", "sh6", "mb6")
+        whole = (by == 32) & (kept == 31)
+        shifted = self.owners(shifts[whole]) << 8 | made[whole]
+        at, result, source, high = _fields(self.listing, "oris", "ra", "rs", "ui")
+        owners = self.owners(at)
+        chosen = np.isin(owners << 8 | source, shifted) & (owners >= 0)
+        columns = (at, owners, result, high << 16)
+        for place, owner, register, value in zip(
+            *(c[chosen].tolist() for c in columns), strict=True
+        ):
+            for base in self.nothing:
+                yield place, owner, register, (base + value) % (1 << 64)
 
     def _bases(self, owner: int, register: int, standing: Iterable[int]) -> Iterable[int]:
         """What `addis` may add to."""
@@ -259,10 +279,16 @@ class Sums:
         return (own,) if own is not None else sorted(set(self.shared.values()))
 
     def here(self) -> Iterator[tuple[int, int, int, int]]:
-        """Each `mflr` that takes the address after a `bcl 20,31,.+4`."""
+        """Each `mflr` that takes the address after a `bcl 20,31,.+4`, or after a call of what
+        stands a little behind it in its function, as code did before that had its own meaning."""
         listing, moves = self.listing, _rows(self.listing, "mfspr", MFLR)
-        starts = np.flatnonzero(listing.flows == FLOW_CODE[Flow.HERE])
-        owners, following = self.owners(starts), moves.searchsorted(starts).tolist()
+        calls = listing.transfers[among(listing.flows[listing.transfers], _LINKING)]
+        ahead = listing.targets[calls] - listing.addresses[calls]  # modulo 2**64
+        ahead[listing.flows[calls] == FLOW_CODE[Flow.HERE]] = WORD
+        starts, ahead = calls[ahead <= _NEAR * WORD], ahead[ahead <= _NEAR * WORD]
+        into = listing.addresses[:-1].searchsorted(listing.addresses[starts] + ahead)
+        owners = np.where(self.owners(starts) == self.owners(into), self.owners(into), -1)
+        following = moves.searchsorted(into).tolist()
         for at, owner, number in zip(starts.tolist(), owners.tolist(), following, strict=True):
             move = int(moves[number]) if number < len(moves) else len(listing)
             if owner >= 0 and move < min(at + _NEAR, len(listing)):
