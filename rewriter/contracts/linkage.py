@@ -11,7 +11,8 @@ class Linkage:
 
     `link` holds the return address, `entry` the address of the routine itself, `shared` the
     pointer to data that caller and callee share; `preserved` come back as they went in.  `frame`
-    bytes from the stack pointer on are the caller's, and a routine may write them.
+    bytes from the stack pointer on are the caller's, and a routine may write them.  `others` may
+    hold arguments of kinds that no known routine has: floating point and vectors.
     """
 
     name: str
@@ -23,3 +24,11 @@ class Linkage:
     stack: int
     preserved: tuple[int, ...]
     frame: int = 0
+    others: tuple[int, ...] = ()
+
+
+STANDARD = "standard"
+"""The name of the linkage of functions in C."""
+
+THREAD = "thread"
+"""The name of that by which thread-local variables are found, where compilers have one."""

@@ -13,6 +13,8 @@ signatures          Signatures of known routines: what identifies one, and the t
 symbols             Which contract a symbol's name speaks of
 system_map          System.map, and what `nm` and /proc/kallsyms print: one symbol a line, `address
                     type name`
+trampolines         Code that callers count on for more than the calling standard makes a function
+                    keep
 trusted             Files whose symbols say what a routine is: the C library, and kernels
 kallsyms/           Symbols out of a kernel's own tables
 profiles/           Profiles that others took: which format a file is in, and which functions it

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rewriter.contracts.linkage import Linkage
-from targets.alpha.registers import A0, AT, GP, PV, RA, SP, V0, ZERO
+from rewriter.contracts.linkage import STANDARD, Linkage
+from targets.alpha.registers import A0, AT, FP, GP, PV, RA, SP, V0, ZERO
 
 _T9, _T10, _T11 = 23, 24, 25
 
 _STANDARD = Linkage(
-    name="standard",
+    name=STANDARD,
     arguments=tuple(range(A0, A0 + 6)),
     result=V0,
     link=RA,
@@ -25,6 +25,7 @@ _STANDARD = Linkage(
     shared=GP,
     stack=SP,
     preserved=(*range(9, 16), GP, SP),
+    others=tuple(range(FP + 16, FP + 22)),
 )
 _DIVIDE = Linkage(
     name="divide",

@@ -404,7 +404,7 @@ class PpcTrials:
 
     @property
     def linkages(self) -> Mapping[str, Linkage]:
-        """There is one."""
+        """The standard one, and that of thread-local variables, which no known routine has."""
         return linkages(self.width)
 
     def program(self, linkage: str) -> PpcSweep:

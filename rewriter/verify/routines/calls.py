@@ -7,7 +7,8 @@ an instruction of its own that reads it afterwards.  Values die in calls on the 
 code says, or as the calling standard does where the callee is not known.
 
 What a later call or system call takes as arguments is not looked at: compilers set arguments
-behind the last call in front of it.
+behind the last call in front of it.  But what the callers of a trampoline, in whatever file, have
+in registers that it does not save, nothing may write that it may come to and that did not before.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from rewriter.analysis.liveness import summary
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE, among
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import BRANCHING, FALLING, Flow
+from rewriter.core.isa.instruction import BRANCHING, CALLS, FALLING, Flow, To, leading
 from rewriter.core.isa.registers import Masks, from_columns, in_columns
+from rewriter.identify.trampolines import Trusted, trusted
 
 ASSUMED = "arguments of a later call are set after the call"
 """What is taken for granted where a new register is written."""
@@ -68,6 +70,40 @@ class Calls:
         if unknown := sorted(calling - self.across.keys()):
             self.across.update(self._inside(np.array(unknown)).across())
         return reduce(or_, (self.across[block] for block in calling), 0)
+
+    def relied_on(self, function: Function) -> int:
+        """Registers that callers of trampolines which may come to the function count on."""
+        reaching = (one.kept for one in self._trusted if self._may_reach(one.address, function))
+        return reduce(or_, reaching, 0)
+
+    @cached_property
+    def _trusted(self) -> tuple[Trusted, ...]:
+        return trusted(self.program.image, self.program.listing, self.program.target)
+
+    def _may_reach(self, address: int, function: Function) -> bool:
+        """Whether code at an address may come to a function before it hands its arguments on."""
+        start = self.program.function_at(address)
+        if start is None:
+            return True
+        below = self.below(start)
+        return function in below or any(self._leads_anywhere(one, address) for one in below)
+
+    def _leads_anywhere(self, function: Function, handing_on: int) -> bool:
+        """Whether a function goes where no edge leads, by a call or by a jump without a table, but
+        for the jump of a trampoline to what its caller called."""
+        listing, references = self.program.listing, self.program.references
+        first, last = listing.span(function.start, function.end)
+        flows, places = listing.flows[first:last], listing.addresses[first:last]
+        known = references.callees
+        computed = places[among(flows, leading(To.REGISTER) & CALLS)].tolist()
+        targets = listing.targets[first:last][among(flows, leading(To.PLACE) & CALLS)].tolist()
+        jumps = places[among(flows, leading(To.REGISTER) - CALLS)].tolist()
+        inside = {table.jump for table in references.tables} - references.leaving
+        return (
+            any(at not in known for at in computed)
+            or any(self.program.function_at(to) is None for to in targets)
+            or any(at not in inside and at != handing_on for at in jumps)
+        )
 
     def _calling(self, number: int) -> set[int]:
         """Blocks with a call that may end in a function, through others' last jumps too."""

@@ -111,7 +111,8 @@ def preconditions(
 
     A caller may keep a value in a register because nothing in the function writes it.  What it
     gives to another call does not show; that is assumed only of files whose routines are compiled
-    apart from their callers.
+    apart from their callers.  Of what the dynamic loader's trampolines do not save it is known that
+    callers have arguments there.
     """
     lacking = without_entries(known, named, function, routine)
     if lacking:
@@ -133,6 +134,9 @@ def preconditions(
     kept = new & known.calls.kept(function)
     if kept:
         return f"a caller may keep a value in {_first(target, kept)}"
+    relied = new & known.calls.relied_on(function)
+    if relied:
+        return f"a caller of a trampoline of this file may keep a value in {_first(target, relied)}"
     passed = new & _passed(target)
     if passed and not trusts_names(known.program.image):
         return f"a caller may keep an argument of another call in {_first(target, passed)}"
@@ -143,6 +147,9 @@ def preconditions(
 
 def _passed(target: Sequential) -> int:
     """The registers that a call may be given something in."""
-    linkages = trials_of(target).linkages.values()
-    registers = {r for linkage in linkages for r in (*linkage.arguments, linkage.entry)}
+    registers = {
+        register
+        for one in trials_of(target).linkages.values()
+        for register in (*one.arguments, *one.others, one.entry)
+    }
     return sum(1 << register for register in registers)

@@ -1,0 +1,147 @@
+"""Code whose callers count on registers that it does not save, and what it may come to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import targets
+from fixtures import inputs
+from passes.substitute import Substitute
+from rewriter.analysis.program import analyse
+from rewriter.core.code.program import Function
+from rewriter.core.isa.registers import register_mask
+from rewriter.core.target.protocol import CannotMove
+from rewriter.elf.debug_identity import with_old_identity
+from rewriter.elf.image import load
+from rewriter.identify.trampolines import trusted
+from rewriter.road.options import Options
+from rewriter.road.pipeline import tune
+from rewriter.verify.check import verify
+from rewriter.verify.routines.calls import Calls
+from rewriter.verify.routines.replaceable import Known
+from targets.ppc.registers import FPR, GPR, VR
+from tests.verification.tables.test_ppc_rows import assembled
+
+ARGUMENTS = range(3, 11)
+LOADED = "".join(f"ld {n}, {16 + 8 * n}(1)\n" for n in ARGUMENTS)
+HANDING_ON = """
+    .text
+    .globl bind
+    .type bind, @function
+bind:
+    .cfi_startproc
+    stdu 1, -112(1)
+    .cfi_def_cfa_offset 112
+    {stored}
+    mflr 0
+    std 0, 128(1)
+    bl look
+    {loaded}
+    ld 0, 128(1)
+    mtlr 0
+    mtctr 12
+    addi 1, 1, 112
+    bctr
+    .cfi_endproc
+    .size bind, .-bind
+    .type look, @function
+look:
+    .cfi_startproc
+    {look}
+    b copy
+    .cfi_endproc
+    .size look, .-look
+    .type copy, @function
+copy:
+    .cfi_startproc
+    mr 12, 3
+    blr
+    .cfi_endproc
+    .size copy, .-copy
+    .globl other
+    .type other, @function
+other:
+    .cfi_startproc
+    blr
+    .cfi_endproc
+    .size other, .-other
+"""
+STORED = "".join(f"std {n}, {16 + 8 * n}(1)\n" for n in ARGUMENTS)
+VECTORS = register_mask((VR + 2, FPR + 1))
+
+
+def of(folder: Path, loaded: str = LOADED, look: str = "li 4, 0") -> Known:
+    """What is known of a library with a trampoline."""
+    source = HANDING_ON.format(stored=STORED, loaded=loaded, look=look)
+    return Known(assembled(source, folder, "powerpc64le"))
+
+
+def function(known: Known, name: str) -> Function:
+    """The function of the name."""
+    return next(one for one in known.program.functions if one.name == name)
+
+
+def test_a_trampoline_is_known_by_what_it_loads(tmp_path: Path) -> None:
+    program = of(tmp_path).program
+    (found,) = trusted(program.image, program.listing, program.target)
+    assert program.function_at(found.address) == function(Known(program), "bind")
+    assert found.kept & VECTORS == VECTORS
+    assert not found.kept & register_mask(GPR + n for n in ARGUMENTS)
+
+
+@pytest.mark.parametrize(
+    "loaded", [LOADED.replace("ld 7,", "ld 11,"), LOADED + "li 7, 0"], ids=["one less", "not kept"]
+)
+def test_what_makes_arguments_itself_is_none(loaded: str, tmp_path: Path) -> None:
+    program = of(tmp_path, loaded).program
+    assert not trusted(program.image, program.listing, program.target)
+
+
+def test_what_it_comes_to_keeps_what_it_does_not_save(tmp_path: Path) -> None:
+    """What it does not come to need not."""
+    known = of(tmp_path)
+    found = [known.calls.relied_on(one) & VECTORS for one in known.program.functions]
+    names = [one.name for one in known.program.functions]
+    reached = {name for name, kept in zip(names, found, strict=True) if kept}
+    assert "other" not in reached and {found[names.index("bind")]} == {VECTORS}
+    assert len(reached) == 3
+
+
+@pytest.mark.parametrize("look", ["mtctr 5\nbctrl", "bl elsewhere\nnop"])
+def test_it_may_come_to_anything(look: str, tmp_path: Path) -> None:
+    """By a pointer, or through another file."""
+    known = of(tmp_path, look=look)
+    assert known.calls.relied_on(function(known, "other")) & VECTORS == VECTORS
+
+
+def test_what_finds_variables_of_threads_is_known_by_name(tmp_path: Path) -> None:
+    source = HANDING_ON.replace("other", "__tls_get_addr")
+    source = source.format(stored="", loaded="", look="li 4, 0")
+    program = assembled(source, tmp_path, "powerpc64le")
+    (found,) = trusted(program.image, program.listing, program.target)
+    assert found.address == function(Known(program), "__tls_get_addr").start
+    assert found.kept & VECTORS == VECTORS
+
+
+def test_the_loader_keeps_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither made nor accepted, whatever is assumed: the loader's memcpy with vectors."""
+    image = load(inputs.require("ppc64el-ld.so"))
+    program = analyse(image, targets.of(image))
+    known, cpu = Known(program), program.target.cpus["power9"]
+    copy = next(one for one in known.named.values() if "memcpy" in one.contracts)
+    owner = program.function_at(copy.address)
+    assert owner is not None
+    with pytest.raises(CannotMove, match="a caller of a trampoline of this file may keep a value"):
+        next(Substitute().choices(known, copy, cpu))
+    options = Options(passes=("substitute",), funcs=(owner.name,))
+    with monkeypatch.context() as patched:
+        patched.setattr(Calls, "relied_on", lambda *_: 0)
+        bad = tune(image, targets.of(image), cpu, options, lambda *_: None)
+    assert bad.edits
+    new = replace(image, data=with_old_identity(image, bad.data))
+    only = frozenset((owner,))
+    verdict = verify(program, new, lambda *_: None, only=only, known=known)
+    assert any("a caller of a trampoline" in str(finding) for finding in verdict.findings)
