@@ -98,6 +98,40 @@ def test_what_is_written_again_may_go(tmp_path: Path) -> None:
     assert said(tmp_path, *texts) == ""
 
 
+MADE = """
+    .globl f
+    .type f, @function
+f:  {code}
+    lwz 1, 0(1)
+    blr
+    .size f, .-f
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("nop\n stwu 1, -4000(1)", "stw 1, -4000(1)\n addi 1, 1, -4000"),
+        ("nop\n stwux 1, 1, 9", "stwx 1, 1, 9\n add 1, 1, 9"),
+        (
+            "stwu 1, -64(1)\n lwz 11, 0(1)\n addi 1, 1, 64",
+            "stwu 1, -64(1)\n addi 1, 1, 64\n lwz 11, -64(1)",
+        ),
+    ],
+    ids=("made in two steps", "of a length in a register", "read when it is gone"),
+)
+def test_nothing_is_below_a_frame_that_a_store_makes(tmp_path: Path, old: str, new: str) -> None:
+    """The store that makes it moves the stack pointer at once: of two steps, a signal may come
+    between."""
+    found = said(tmp_path, *(MADE.format(code=code) for code in (old, new)))
+    assert "stack pointer" in found
+
+
+def test_two_steps_may_become_one_store_that_makes_a_frame(tmp_path: Path) -> None:
+    texts = ("stw 1, -64(1)\n addi 1, 1, -64", "nop\n stwu 1, -64(1)")
+    assert said(tmp_path, *(MADE.format(code=code) for code in texts)) == ""
+
+
 @pytest.mark.parametrize(("was", "other"), [("-44", "-40"), ("srwi 0, 0, 2", "nop")])
 def test_a_stub_says_in_r0_which_function_is_wanted(tmp_path: Path, was: str, other: str) -> None:
     """The dynamic linker reads it, of which a file shows nothing."""

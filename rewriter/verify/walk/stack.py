@@ -15,7 +15,11 @@ Side = tuple[Run, Sequence[Insn]]
 """A run, with the instructions that it is of."""
 
 Access = tuple[Term, Term]
-"""The address of an access, and the stack pointer when it is made."""
+"""The address of an access, and the stack pointer when it is made.
+
+A store that moves the stack pointer is made with it, so that no signal comes between: the pointer
+is that behind it.
+"""
 
 
 def nothing_below(
@@ -100,11 +104,13 @@ def _accesses(
     for slot, insn in enumerate(insns):
         operands = operands_of(run, slot, insn, target)
         pointer = operands.get(Reg(target.stack), pointer)
-        address = address_of(operands, insn, run.addresses[slot], target, terms)
-        if address is not None and pointer is not None:
-            yield address, pointer
+        before = pointer
         if table.defs(insn) >> target.stack & 1:
             pointer = run.made[slot][Reg(target.stack)]
+        address = address_of(operands, insn, run.addresses[slot], target, terms)
+        current = pointer if table.effects(insn.op).stores else before
+        if address is not None and current is not None:
+            yield address, current
 
 
 def operands_of(run: Run, slot: int, insn: Insn, target: Sequential) -> dict[Reg, Term]:
