@@ -191,6 +191,32 @@ def test_all_that_one_instruction_stores_is_compared(
     assert "stored value differs" in said(tmp_path, *texts)
 
 
+COPIED = """
+    .globl f
+    .type f, @function
+f:  lwz 5, 0(3)
+    lwz 6, 4(3)
+    lfd 0, 0(3)
+    {code}
+    blr
+    .size f, .-f
+"""
+
+DOUBLE, WORDS = "stfd 0, 0(4)", "stw 5, 0(4)\n stw 6, 4(4)"
+
+
+def test_a_double_is_not_stored_as_two_words(tmp_path: Path) -> None:
+    """Another thread may see the first word before the second is stored."""
+    texts = (COPIED.format(code=code) for code in (f"{DOUBLE}\n nop", WORDS))
+    assert "made in parts" in said(tmp_path, *texts)
+
+
+def test_two_words_may_be_stored_as_a_double(tmp_path: Path) -> None:
+    """What a thread sees then it could have seen before."""
+    texts = (COPIED.format(code=code) for code in (WORDS, f"nop\n {DOUBLE}"))
+    assert said(tmp_path, *texts) == ""
+
+
 POINTED = """
     .abiversion 2
     .globl f

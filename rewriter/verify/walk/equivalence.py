@@ -62,6 +62,17 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
     return likely
 
 
+def unsplit_stores(old: Run, new: Run) -> None:
+    """That what one old instruction stores no two new ones store: another thread may see a part.
+
+    Raises Different.  Both runs are shown to store the same, in the same order; a store that is
+    wider than a register is several there.
+    """
+    ends, others = ({end for _, end in run.store.values()} for run in (old, new))
+    if not others <= ends:
+        raise Different("a store is made in parts")
+
+
 class Different(Exception):
     """The runs are not shown to do the same; the text says what differs."""
 

@@ -24,7 +24,7 @@ from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk import faults
 from rewriter.verify.walk.alignment import aligned
 from rewriter.verify.walk.devices import accessed, same_devices, same_enabled, stack_of
-from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
+from rewriter.verify.walk.equivalence import Comparison, Different, agreeing, unsplit_stores
 from rewriter.verify.walk.insn_classes import NOP, WORD
 from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.links.made import same_but_for_place
@@ -329,6 +329,7 @@ class Pairs:
                 same_accesses(comparison, self.target, *ways)
             stages.leave(slot)
         single.finish()
+        unsplit_stores(before, after)
         same_sides(comparison, self.target, *sides, facts)
         assumed = matching.finish()
         evidence = comparison.evidence()
