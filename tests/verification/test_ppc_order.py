@@ -127,6 +127,39 @@ def test_nothing_is_below_a_frame_that_a_store_makes(tmp_path: Path, old: str, n
     assert "stack pointer" in found
 
 
+READ = "addi 11, 1, 1024\n {first}\n {second}\n mr 3, 4"
+
+
+@pytest.mark.parametrize(
+    ("machine", "insn", "operands"),
+    [
+        ("powerpc64le", "lq 4", ("-512(11)", "-512(1)")),
+        ("powerpc64le", "lqarx 4", ("0, 11", "0, 1")),
+        ("powerpc", "lwarx 4", ("0, 11", "0, 1")),
+        ("powerpc", "dcbz 0", ("11", "1")),
+    ],
+)
+def test_an_event_that_accesses_memory_passes_no_move_of_the_stack_pointer(
+    tmp_path: Path, machine: str, insn: str, operands: tuple[str, str]
+) -> None:
+    """Else it may be below the stack pointer for once, where a signal may write."""
+    before, behind = (f"{insn}, {one}" for one in operands)
+    old = READ.format(first=before, second="mr 1, 11")
+    new = READ.format(first="mr 1, 11", second=behind)
+    found = said(
+        tmp_path, *(f".machine power9\n{MADE.format(code=code)}" for code in (old, new)), machine
+    )
+    assert "an event on the other side" in found
+
+
+def test_an_event_may_be_made_from_another_base_before_it(tmp_path: Path) -> None:
+    texts = (
+        f"addi 12, 1, 1024\n {READ.format(first=f'lwarx 4, 0, {base}', second='mr 1, 11')}"
+        for base in (11, 12)
+    )
+    assert said(tmp_path, *(MADE.format(code=code) for code in texts)) == ""
+
+
 def test_two_steps_may_become_one_store_that_makes_a_frame(tmp_path: Path) -> None:
     texts = ("stw 1, -64(1)\n addi 1, 1, -64", "nop\n stwu 1, -64(1)")
     assert said(tmp_path, *(MADE.format(code=code) for code in texts)) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from rewriter.core.code.dataflow import Facts, Run, machine, reached, registers_of
 from rewriter.core.isa.instruction import Insn
@@ -42,7 +43,8 @@ def same_sides(
 ) -> None:
     """That accesses which may be below the stack pointer pass no move of it; raises Different.
 
-    Each is made while that is where it was in the old code, or lower.
+    Each is made while that is where it was in the old code, or lower; and so is each event, which
+    may access memory of which its row does not say where.
     """
     if not any(target.table.defs(insn) >> target.stack & 1 for insn in (*old[1], *new[1])):
         return
@@ -61,6 +63,9 @@ def same_sides(
             continue
         if not any(_same_side(access, other, terms, wide) for other in before):
             raise Different("an access on the other side of a move of the stack pointer")
+    for was, now in zip_longest(*(_at_events(*side, target, facts) for side in (old, new))):
+        if was is None or now is None or not _not_above(through(now), through(was), terms):
+            raise Different("an event on the other side of a move of the stack pointer")
 
 
 def _below(accesses: Iterable[Access], terms: Terms) -> Iterator[Term]:
@@ -100,17 +105,31 @@ def _accesses(
 ) -> Iterator[Access]:
     """The accesses of a run whose base is no constant."""
     table, terms = target.table, run.state.terms
-    pointer: Term | None = machine(table, terms, facts).get(Reg(target.stack))
-    for slot, insn in enumerate(insns):
-        operands = operands_of(run, slot, insn, target)
-        pointer = operands.get(Reg(target.stack), pointer)
-        before = pointer
-        if table.defs(insn) >> target.stack & 1:
-            pointer = run.made[slot][Reg(target.stack)]
+    for slot, (before, behind) in enumerate(_pointers(run, insns, target, facts)):
+        insn, operands = insns[slot], operands_of(run, slot, insns[slot], target)
         address = address_of(operands, insn, run.addresses[slot], target, terms)
-        current = pointer if table.effects(insn.op).stores else before
-        if address is not None and current is not None:
-            yield address, current
+        if address is not None:
+            yield address, behind if table.effects(insn.op).stores else before
+
+
+def _at_events(run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts) -> Iterator[Term]:
+    """The stack pointer at each event of a run."""
+    for insn, (pointer, _) in zip(insns, _pointers(run, insns, target, facts), strict=True):
+        if target.table.effects(insn.op).events:
+            yield pointer
+
+
+def _pointers(
+    run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts
+) -> Iterator[tuple[Term, Term]]:
+    """The stack pointer before each instruction of a run, and behind it."""
+    register = Reg(target.stack)
+    pointer = machine(target.table, run.state.terms, facts).get(register)
+    for slot, insn in enumerate(insns):
+        before = operands_of(run, slot, insn, target).get(register, pointer)
+        moves = target.table.defs(insn) >> target.stack & 1
+        pointer = run.made[slot][register] if moves else before
+        yield before, pointer
 
 
 def operands_of(run: Run, slot: int, insn: Insn, target: Sequential) -> dict[Reg, Term]:
