@@ -116,6 +116,30 @@ def test_fewer_and_narrower_loads_are_the_same(
     assert not said(tmp_path, machine, old, new)
 
 
+CHECKED = "{load}\ncmplwi 30, 10\nbge 1f\nlbzx 3, 7, {index}\n1:"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        (
+            ("lwz 29, 0(3)\nlwz 30, 4(3)\nlwz 31, 8(3)", 30),
+            ("lmw 29, 0(3)\nlwz 12, 4(3)\nnop", 12),
+            True,
+        ),
+        (("lswi 29, 3, 12\nnop", 30), ("lswi 29, 3, 12\nlwz 12, 4(3)", 12), True),
+        (("lmw 29, 0(3)\nlwz 12, 4(3)", 12), ("lmw 29, 0(3)\nmr 12, 30", 12), False),
+    ],
+    ids=("words, then many", "a string", "read once more before"),
+)
+def test_each_word_of_many_is_read_once(
+    old: tuple[str, int], new: tuple[str, int], refused: bool, tmp_path: Path
+) -> None:
+    codes = (f"li 12, 0\n{CHECKED.format(load=load, index=index)}" for load, index in (old, new))
+    found = said(tmp_path, PPC32, *codes)
+    assert "memory is read once more" in found if refused else not found
+
+
 PARTS = "ld 6, 0(3)\nstw 4, {at}(3)\nld 5, 0(3)\n{behind}\nstd 6, 8(8)\nstd 5, 0(8)"
 
 

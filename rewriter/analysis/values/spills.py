@@ -50,7 +50,7 @@ def read_back(before: Spilled, insn: Insn, target: Sequential) -> bool:
 
 
 def _stored(before: Spilled, insn: Insn, memory: int, target: Sequential) -> Spilled:
-    spelled, size = target.spelling.address(insn), target.table.effects(insn.op).size
+    spelled, size = target.spelling.address(insn), target.table.accessed(insn)
     if spelled is None or spelled[0] != target.stack or whole(insn, target):
         return Spilled(before.size)
     first, width = spelled[1], target.table.cell

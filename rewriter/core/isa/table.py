@@ -310,6 +310,10 @@ class Table:
         """Whether `insn` loads or stores; a load without a result is a hint."""
         return (insn.masks or self._masks(insn))[3]
 
+    def accessed(self, insn: Insn) -> int:
+        """How many bytes `insn` loads or stores; what its row says is of any such instruction."""
+        return (insn.masks or self._masks(insn))[4]
+
     def leads(self, insn: Insn, address: int) -> int | None:
         """Where `insn` at `address` goes if it is a jump that does nothing else, keeps no link."""
         alone = insn.op.flow is Flow.JUMP and not self.defs(insn)
@@ -321,7 +325,8 @@ class Table:
         more = noticed or insn.op.flow is not Flow.NEXT
         results = () if more else tuple(map(register, bits(written)))
         accesses = effects.stores or (effects.loads and bool(written))
-        insn.masks = masks = self._used(insn), written, results, accesses, effects.size
+        exact = record_insn(insn.op, self.width, insn.operands) if effects.selected else effects
+        insn.masks = masks = self._used(insn), written, results, accesses, exact.size
         return masks
 
     def _used(self, insn: Insn) -> int:

@@ -63,9 +63,9 @@ def accesses(
             found.append(Access(slot, read, False, fixups[slot], _itself(insn)))
             continue
         address = address_at(state.get, insn, run.addresses[slot], target, state.terms)
-        effects = target.table.effects(insn.op)
-        places = state.places(address, effects.size)
-        found.append(Access(slot, places, effects.stores, fixups.get(slot)))
+        places = state.places(address, target.table.accessed(insn))
+        stores = target.table.effects(insn.op).stores
+        found.append(Access(slot, places, stores, fixups.get(slot)))
     return found
 
 

@@ -132,7 +132,7 @@ class Pads:
         if not self.table.accesses(insn):
             return ()
         address = address_at(state.get, insn, at, self.target, state.terms)
-        return state.places(address, self.table.effects(insn.op).size)
+        return state.places(address, self.table.accessed(insn))
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:
         """Shows that a new thrower stands for an old one; raises Different.

@@ -133,13 +133,14 @@ class Single:
         (run, insns), table = side, self.target.table
         for slot in slots:
             insn = insns[slot]
-            effects = None if insn is None else table.effects(insn.op)
-            if insn is None or effects is None or not effects.size:
+            size = 0 if insn is None else table.accessed(insn)
+            if insn is None or not size:
                 continue
+            effects = table.effects(insn.op)
             if effects.stores or (effects.loads and table.defs(insn)):
                 held, displacement = based(run, slot, insn, self.target)
                 address = self.comparison.through(held + run.state.terms.const(displacement))
-                yield effects.stores, self._place(address, insn, effects.size)
+                yield effects.stores, self._place(address, insn, size)
 
     def _place(self, address: Term, insn: Insn, size: int) -> Portion:
         terms, table = self.comparison.terms, self.target.table
@@ -182,12 +183,11 @@ def _accesses(
     run: Run, insns: Sequence[Insn], target: Sequential
 ) -> list[tuple[bool, tuple[Term, ...]]]:
     """Whether each access stores, and what it touches where its base is no constant."""
-    found, state = [], run.state
+    found, state, table = [], run.state, target.table
     for slot, insn in enumerate(insns):
-        if target.table.accesses(insn):
-            effects = target.table.effects(insn.op)
+        if table.accesses(insn):
             operands = operands_of(run, slot, insn, target)
             address = address_of(operands, insn, run.addresses[slot], target, state.terms)
-            places = () if address is None else state.places(address, effects.size)
-            found.append((effects.stores, places))
+            places = () if address is None else state.places(address, table.accessed(insn))
+            found.append((table.effects(insn.op).stores, places))
     return found

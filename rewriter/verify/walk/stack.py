@@ -56,7 +56,7 @@ def same_sides(
         ]
         for side in (old, new)
     )
-    wide = max(target.table.cell, *(target.table.effects(insn.op).size for insn in old[1]))
+    wide = max(target.table.cell, *map(target.table.accessed, old[1]))
     pointers = {pointer for _, pointer in before}
     for access in after:
         if all(_not_above(access[1], pointer, terms) for pointer in pointers):

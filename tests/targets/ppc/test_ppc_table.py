@@ -187,6 +187,18 @@ def test_effects_follow_the_operands() -> None:
         assert (_numbers(known.uses(insn)), _numbers(known.defs(insn))) == (reads, writes), expected
 
 
+@pytest.mark.parametrize(
+    ("word", "size"),
+    [(0xBBA10008, 12), (0xBFC10008, 8), (0x7FC464AA, 12), (0x7C6484AA, 16), (0x80610008, 4)],
+    ids=("lmw r29", "stmw r30", "lswi of 12", "lswi of 16", "lwz"),
+)
+def test_as_much_is_accessed_as_the_operands_say(word: int, size: int) -> None:
+    known = table(32, "big")
+    insn = known.decode(word)
+    assert insn is not None
+    assert known.accessed(insn) == size
+
+
 def test_flow_follows_what_is_asked() -> None:
     known = table(64, "big")
     cases = {

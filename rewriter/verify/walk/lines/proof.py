@@ -148,10 +148,10 @@ class _Proof:
         base, displacement = spelled
         root, distance = self.terms.linear(state.get(Reg(base)))
         start, before = self.terms.linear(line)
-        first = distance + displacement - before
-        if root is not start or not 0 <= first <= self.known.LINE - effects.size:
+        first, size = distance + displacement - before, self.target.table.accessed(insn)
+        if root is not start or not 0 <= first <= self.known.LINE - size:
             raise Different("a store elsewhere, before a line that was given up is stored")
-        return {*range(first, first + effects.size)}
+        return {*range(first, first + size)}
 
     def _passes(self, state: Symbolic, stores: int) -> Symbolic:
         """As many passes as have the body's stores; each goes on to the next."""
