@@ -28,6 +28,11 @@ run:
 PPC, PPC32, ALPHA = "powerpc64le", "powerpc", "alpha"
 
 BOUND = "lwz 9, 0(3)\ncmplwi 9, 7\nbgt 1f\n{use}\nslwi 9, 9, 2\nlwzx 3, 4, 9\n1:"
+TWICE = "{load}\nstd 5, 0(4)\nstd {second}, 8(4)\nli 5, 0\nli 6, 0"
+IN_PARTS, IN_PARTS_BESIDES = (
+    TWICE.format(load="lwz 5, 0(3)\nlwz 6, 4(3)\nrldimi 5, 6, 32, 0", second=second)
+    for second in (5, 6)
+)
 ACQUIRE = (
     "addi 9, 4, 8\nlwz 9, 0(3)\ncmpw 7, {one}, {one}\nbne- 7, 1f\n1: isync\nld 5, 0(4)\nadd 3, 5, 9"
 )
@@ -67,6 +72,14 @@ def said(folder: Path, machine: str, *codes: str) -> str:
             "lda $1, 5($31)\nstl $1, 0($16)\nldq $0, 0($16)\nunop\nunop",
             "lda $1, 5($31)\nstl $1, 0($16)\nldl $0, 4($16)\nsll $0, 32, $0\nlda $0, 5($0)",
         ),
+        (PPC, TWICE.format(load="ld 5, 0(3)\nld 6, 0(3)\nnop", second=6), IN_PARTS),
+        (PPC, TWICE.format(load="ld 5, 0(3)\nlwz 6, 4(3)\nnop", second=6), IN_PARTS_BESIDES),
+        (
+            ALPHA,
+            "ldq $1, 0($16)\nldq $2, 0($16)\nunop\nunop\nunop\nstq $1, 0($17)\nstq $2, 8($17)",
+            "ldl $1, 0($16)\nldl $2, 4($16)\nsll $2, 32, $2\nzapnot $1, 15, $1\n"
+            "bis $1, $2, $1\nstq $1, 0($17)\nstq $1, 8($17)",
+        ),
         (
             PPC,
             "stw 10, 0(3)\nld 9, -4(3)\nnop\nmr 3, 9",
@@ -76,6 +89,9 @@ def said(folder: Path, machine: str, *codes: str) -> str:
     ids=(
         "checked and used",
         "in halves",
+        "two in halves",
+        "in halves, one of which is read besides",
+        "two in halves, Alpha",
         "checked and used, Alpha",
         "half of it stored",
         "half of it stored, around the address",
@@ -90,6 +106,11 @@ def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path
     [
         (PPC, "lwz 5, 0(3)\nlwz 6, 0(3)\nadd 3, 5, 6", "lwz 5, 0(3)\nmr 6, 5\nadd 3, 5, 6"),
         (PPC, "lwz 9, 0(3)\nclrldi 3, 9, 56", "lbz 9, 0(3)\nclrldi 3, 9, 56"),
+        (
+            PPC,
+            "lwz 9, 0(3)\nlwz 10, 4(3)\nclrldi 3, 9, 56",
+            "lbz 9, 0(3)\nlwz 10, 4(3)\nclrldi 3, 9, 56",
+        ),
         (
             ALPHA,
             "ldl $1, 4($16)\nldq_u $2, 7($16)\nlda $3, 7($16)\nextbl $2, $3, $2\naddq $1, $2, $0",
@@ -108,7 +129,14 @@ def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path
             "lda $0, 5($0)\nlda $30, 16($30)",
         ),
     ],
-    ids=("two become one", "a part", "of a cell, before another", "at a number", "on the stack"),
+    ids=(
+        "two become one",
+        "a part",
+        "a part, and its neighbour",
+        "of a cell, before another",
+        "at a number",
+        "on the stack",
+    ),
 )
 def test_fewer_and_narrower_loads_are_the_same(
     machine: str, old: str, new: str, tmp_path: Path

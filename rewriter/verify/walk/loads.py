@@ -55,10 +55,11 @@ class Portion(NamedTuple):
 class Single:
     """Finds for each load of a new run another load of the old one, which read all of it.
 
-    A part of it may be read alone, but not where the old run had stored another part just before:
-    both in registers would be of two moments.  Such a load of the old run does not go either, or
-    what was read before would be put together with what was stored.  Nobody else stores on the
-    stack, and whoever reads a cell whatever the low bits of an address asks for parts.
+    A part of it may be read alone, but no other part of it besides, and not where the old run had
+    stored another part just before: both in registers would be of two moments.  Such a load of the
+    old run, of which a part was stored, does not go either, or what was read before would be put
+    together with what was stored.  Nobody else stores on the stack, and whoever reads a cell
+    whatever the low bits of an address asks for parts.
     """
 
     comparison: Comparison
@@ -90,6 +91,8 @@ class Single:
                 if not self._take(load, set()):
                     raise Different(ONCE_MORE)
                 self._again.append((load, self._written))
+        if any(self._is_divided(old, self._taken[number]) for number, old in self._narrowed()):
+            raise Different(ONCE_MORE)
 
     def finish(self) -> None:
         """At the end of both runs: what was stored in parts is still read whole; raises Different.
@@ -112,13 +115,28 @@ class Single:
 
     def _take(self, load: Portion, asked: set[int]) -> bool:
         """Whether an old load is left for a new one, if others of them change for it."""
-        for number, old in enumerate(self._loaded):
+        by_size = sorted(enumerate(self._loaded), key=lambda item: item[1].size != load.size)
+        for number, old in by_size:
             if number not in asked and self._holds(old, load):
                 asked.add(number)
                 if number not in self._taken or self._take(self._taken[number], asked):
                     self._taken[number] = load
                     return True
         return False
+
+    def _narrowed(self) -> Iterator[tuple[int, Portion]]:
+        """The old loads, by number, of which new ones read a part that may change meanwhile."""
+        for number, load in self._taken.items():
+            old = self._loaded[number]
+            if load.size < old.size and old.root not in (self.stack, old.cell):
+                yield number, old
+
+    def _is_divided(self, old: Portion, part: Portion) -> bool:
+        """Whether the new run reads an old load's memory besides a part of it, which it reads."""
+        there = (part.distance, part.size)
+        return any(
+            old.meets(load) and (load.distance, load.size) != there for load, _ in self._again
+        )
 
     def _holds(self, old: Portion, new: Portion) -> bool:
         """Whether all that a new load reads is what an old one read, at once."""
