@@ -250,6 +250,14 @@ def test_two_words_may_be_stored_as_a_double(tmp_path: Path) -> None:
     assert said(tmp_path, *texts) == ""
 
 
+def test_what_reads_the_condition_stays_behind_the_search_for_a_segment(tmp_path: Path) -> None:
+    """slbfee. says in CR0 whether it found one."""
+    search, read = "slbfee. 4, 5", "mfcr 3"
+    orders = (f"{search}\n {read}", f"{read}\n {search}")
+    texts = (MADE.format(code=f"cmpdi 3, 0\n {order}") for order in orders)
+    assert "f at" in said(tmp_path, *texts, "powerpc64le")
+
+
 POINTED = """
     .abiversion 2
     .globl f

@@ -54,7 +54,6 @@ _EVENTS = (
 _ANSWERS = (
     ("slbmfev", "rt,rb,l16", x(31, 851), wide()),
     ("slbmfee", "rt,rb,l16", x(31, 915), wide()),
-    ("slbfee.", "rt,rb", x(31, 979, 1), wide("2.05")),
     ("mfsr", "rt,sr", x(31, 595), ""),
     ("mfsrin", "rt,rb", x(31, 659), ""),
     ("darn", "rt,l2", x(31, 755), wide("3.0")),
@@ -127,6 +126,8 @@ def _others() -> Iterator[Op]:
     for name, text, bits in _TRANSACTIONS:
         meaning = system.transaction(name)
         yield row(name, text, bits, meaning, "htm", TM, Flow.TRAP)
+    found = x(31, 979, 1)
+    yield row("slbfee.", "rt,rb", found, system.find_segment, "mfspr", wide("2.05"))
     yield row("tcheck", "bf", x(31, 718), system.read_system("tcheck"), "htm", TM)
 
 

@@ -13,7 +13,7 @@ from rewriter.core.isa.instruction import Does
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.machine import Machine, Value
 from targets.ppc.meanings.operate import undefined
-from targets.ppc.registers import CA, CR, CTR, GPR, LR, MSR, OV, SO, SPR, TIME, TM, VRSAVE, XER
+from targets.ppc.registers import CA, CR, CTR, EQ, GPR, LR, MSR, OV, SO, SPR, TIME, TM, VRSAVE, XER
 
 _CA_BIT, _OV_BIT, _SO_BIT = 29, 30, 31
 _GENERAL = tuple(Reg(GPR + number) for number in range(32))
@@ -147,6 +147,14 @@ def read_system(name: str, state: Reg = SPR) -> Does:
         m.set(rt, m.observed(name, m.get(state), *numbers))
 
     return does
+
+
+def find_segment(m: Machine, rt: Reg, rb: Reg) -> None:
+    """slbfee.: CR0 says whether an entry was found."""
+    name, values = "slbfee.", (m.get(SPR), m.get(rb))
+    m.event(name, *values)
+    m.set(rt, m.observed(name, *values))
+    m.set(Reg(CR), m.observed(f"{name} found", *values) * m.const(EQ) | m.get(SO))
 
 
 def write_system(name: str, state: Reg = SPR) -> Does:

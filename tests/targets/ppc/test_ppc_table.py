@@ -199,6 +199,13 @@ def test_as_much_is_accessed_as_the_operands_say(word: int, size: int) -> None:
     assert known.accessed(insn) == size
 
 
+def test_all_that_is_spelled_with_a_dot_sets_a_condition() -> None:
+    known = table(64, "big")
+    rows = [row for row in known if row.name.endswith(".")]
+    assert len(rows) > 100
+    assert [row for row in rows if known.effects(row).fixed_writes.isdisjoint(range(32, 40))] == []
+
+
 def test_flow_follows_what_is_asked() -> None:
     known = table(64, "big")
     cases = {
