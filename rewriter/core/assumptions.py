@@ -21,7 +21,7 @@ LINES = "lines"
 SENTENCES: Mapping[str, str] = MappingProxyType({
     ALIGNMENT: "a word that the old code takes from one quadword is at an even address",
     STANDARD: "calls and returns pass values in the calling standard's registers alone",
-    LOADS: "a load may go or come earlier, and two of one place may become one",
+    LOADS: "a load may go or come earlier, and of two of one place one may stand for the other",
     TABLES: "a jump whose table has no bound goes to what the function's tables and labels lead to",
     RETURNS: "no program compares return addresses with numbers of its own",
     ARGUMENTS: "arguments of a later call are set after the call of a replaced routine",
