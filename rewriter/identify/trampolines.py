@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.analysis.functions import function_symbols
 from rewriter.contracts.linkage import STANDARD, THREAD
@@ -64,10 +65,24 @@ def _handing_on(listing: Listing, target: Sequential) -> Iterator[Trusted]:
     kept = register_mask(standard.others)
     if THREAD in linkages:
         kept |= register_mask(linkages[THREAD].preserved)
-    for at in np.flatnonzero(among(listing.flows, leading(To.REGISTER))).tolist():
+    for at in _behind_loads(listing, target, len(standard.arguments)).tolist():
         loaded = _loaded(listing, target, at)
         if not register_mask(standard.arguments) & ~loaded:
             yield Trusted(int(listing.addresses[at]), kept & ~loaded)
+
+
+def _behind_loads(listing: Listing, target: Sequential, least: int) -> NDArray[np.int64]:
+    """Where control goes on through a register, with so many loads from the stack since a call."""
+    table = listing.table
+    loads = np.array([*(table.effects(op).loads for op in table.rows), False, False])
+    column, bit = divmod(target.stack, 64)
+    stacked = listing.uses[:, column] >> np.uint64(bit) & np.uint64(1) != 0
+    count = np.cumsum(loads[listing.rows] & stacked)
+    places = np.flatnonzero(among(listing.flows, leading(To.REGISTER)))
+    calls = np.flatnonzero(among(listing.flows, _FAR))
+    before = np.append(0, count[calls])[calls.searchsorted(places)]
+    found: NDArray[np.int64] = places[count[places] - before >= least]
+    return found
 
 
 def _loaded(listing: Listing, target: Sequential, at: int) -> int:

@@ -13,6 +13,7 @@ from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput, RetuneError
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import detach
@@ -28,11 +29,12 @@ NEAR = 3
 
 @dataclass(frozen=True)
 class Shared:
-    """What is known of the original once and for all."""
+    """What is known of the original once and for all, and the CPU that its mutants are for."""
 
     program: Program
     prover: Prover
     known: Known
+    cpu: Cpu | None = None
 
     @classmethod
     def of(cls, program: Program) -> Shared:
@@ -49,7 +51,15 @@ class Shared:
         """What the verifier says of a file."""
         new = replace(self.program.image, data=data)
         return verify(
-            self.program, new, _quietly, only, followed, self.prover, self.known, like=like
+            self.program,
+            new,
+            _quietly,
+            only,
+            followed,
+            self.prover,
+            self.known,
+            like=like,
+            made_for=self.cpu,
         )
 
 
@@ -80,7 +90,9 @@ class PlainBase:
     @classmethod
     def tuned(cls, shared: Shared, grown: Image) -> PlainBase:
         """What became of it; what the verifier does not accept is no base."""
-        data = with_old_identity(shared.program.image, detach(grown.data)[0])
+        bare, record = detach(grown.data)
+        data = with_old_identity(shared.program.image, bare)
+        shared = replace(shared, cpu=shared.program.target.cpus[record.cpu])
         verdict = shared.verify(data)
         if not verdict.ok:
             raise ValueError(f"the tuned file itself is refused: {verdict.findings[:3]}")

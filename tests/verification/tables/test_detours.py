@@ -69,11 +69,12 @@ def library(folder: Path, name: str, code: str) -> image.Image:
 
 
 def compared(folder: Path, old: str, new: str) -> Verdict:
-    """What the verifier says of two versions of a function."""
+    """What the verifier says of two versions of a function, for a 21264."""
     before, after = library(folder, "old", old), library(folder, "new", new)
     target = targets.of(before).sequential
     assert target is not None
-    return verify(analyse(before, target), after, lambda *progress: None)
+    made_for = target.cpus["ev67"]
+    return verify(analyse(before, target), after, lambda *progress: None, made_for=made_for)
 
 
 FRAMED = PLAIN.replace("subq", "lda $30,-16($30)\n.cfi_adjust_cfa_offset 16\n subq", 1).replace(
