@@ -237,5 +237,5 @@ def parse(data: bytes, name: str) -> Image:
         symbols=symbols,
         relocations=relocations,
         e_flags=headers.e_flags,
-        descriptors=descriptors_of(headers.sections, relocations, symbols),
+        descriptors=descriptors_of(headers.sections, relocations),
     )

@@ -59,7 +59,8 @@ class Symbol:
 class Relocation:
     """One relocation; `dynamic` when the loader applies it, else left by `ld --emit-relocs`.
 
-    r_addend is 0 for SHT_REL and SHT_RELR, whose addend is the word at r_offset.
+    r_addend is 0 for SHT_REL and SHT_RELR, whose addend is the word at r_offset.  `added` is what
+    its symbol, which need not have a name, adds to the addend; None where this file defines none.
     """
 
     r_offset: int
@@ -68,6 +69,7 @@ class Relocation:
     symbol: str
     r_addend: int
     dynamic: bool
+    added: int | None = None
 
 
 def symbols_of(data: bytes, name: str) -> tuple[Symbol, ...]:
@@ -148,17 +150,14 @@ class Descriptors:
     filled: Mapping[int, int] = field(default_factory=dict)
 
 
-def descriptors_of(
-    sections: Iterable[Section], relocations: Iterable[Relocation], symbols: Iterable[Symbol]
-) -> Descriptors:
+def descriptors_of(sections: Iterable[Section], relocations: Iterable[Relocation]) -> Descriptors:
     """The function descriptors of a file, which stand in a section of their own."""
     table = next((s for s in sections if s.name == OPD and s.sh_type != SHT_NOBITS), None)
     if table is None:
         return Descriptors()
     here = range(table.sh_addr, table.sh_addr + table.sh_size)
-    values = {s.name: s.st_value for s in symbols if s.dynamic and s.st_shndx}
     inside = (r for r in relocations if r.dynamic and r.r_offset in here)
-    filled = {r.r_offset: (values.get(r.symbol, 0) if r.r_sym else 0) + r.r_addend for r in inside}
+    filled = {r.r_offset: (r.added or 0) + r.r_addend for r in inside}
     return Descriptors(here, {at: place for at, place in filled.items() if place})
 
 
@@ -167,8 +166,8 @@ def relocations_of(
 ) -> Iterator[Relocation]:
     """Yield every relocation, of sections or of what the loader is told."""
     tables = {
-        True: [s.name for s in symbols if s.dynamic],
-        False: [s.name for s in symbols if not s.dynamic],
+        dynamic: [(s.name, _added(s, headers)) for s in symbols if s.dynamic == dynamic]
+        for dynamic in (True, False)
     }
     # Without section headers the loader's own table must do: a missed relocation is a missed pin.
     for section in headers.sections or _dynamic_tables(data, name, headers):
@@ -177,14 +176,35 @@ def relocations_of(
         if section.sh_type == SHT_RELR:
             yield from _relative(content, headers.layout)
         elif section.sh_type in (SHT_RELA, SHT_REL):
-            names = tables[dynamic] or _linked_names(data, headers, section)
-            yield from _entries(content, name, headers.layout, section, names, dynamic)
+            named = tables[dynamic] or _linked_names(data, headers, section)
+            yield from _entries(content, name, headers.layout, section, named, dynamic)
 
 
-def _linked_names(data: bytes, headers: Headers, section: Section) -> list[str]:
+_Named = tuple[str, int | None]
+"""What a relocation takes from the symbol table: a name, and what is added to the addend."""
+
+
+def _added(symbol: Symbol, headers: Headers) -> int | None:
+    """What a symbol adds to the addend of a relocation, where this file defines it.
+
+    On 32-bit PowerPC the linker has added the value of a local symbol, as that of a section,
+    to the addend, and the loader does not (glibc, sysdeps/powerpc/powerpc32/dl-machine.h,
+    elf_machine_rela; binutils, bfd/elf32-ppc.c, ppc_elf_relocate_section).
+    """
+    if not symbol.st_shndx:
+        return None
+    in_addend = headers.e_machine == _EM_PPC and symbol.st_bind == _STB_LOCAL
+    return 0 if in_addend else symbol.st_value
+
+
+_EM_PPC, _STB_LOCAL = 20, 0
+
+
+def _linked_names(data: bytes, headers: Headers, section: Section) -> list[_Named]:
     """The names in the symbol table that a relocation section links to.
 
     LIEF finds dynamic symbols by PT_DYNAMIC, which a kernel that relocates itself need not have.
+    What such a kernel adds is its own affair.
     """
     sections = dict(enumerate(headers.sections))
     table = sections.get(section.sh_link)
@@ -199,7 +219,7 @@ def _linked_names(data: bytes, headers: Headers, section: Section) -> list[str]:
         for at in range(0, len(content) - size + 1, size)
     )
     found = (named[start:].split(b"\0", 1)[0] for start in starts)
-    return [printable(text.decode("utf-8", "backslashreplace")) for text in found]
+    return [(printable(text.decode("utf-8", "backslashreplace")), None) for text in found]
 
 
 def _dynamic_tables(data: bytes, name: str, headers: Headers) -> Iterator[Section]:
@@ -229,7 +249,7 @@ def _entries(
     name: str,
     layout: Layout,
     section: Section,
-    names: list[str],
+    named: list[_Named],
     dynamic: bool,
 ) -> Iterator[Relocation]:
     order, width = "<" if layout.byteorder == "little" else ">", layout.bits // 8
@@ -249,8 +269,9 @@ def _entries(
         table["r_offset"].tolist(), types, syms, addends, strict=True
     ):
         if r_sym:
-            want(name, f"{where} r_sym", r_sym, r_sym < len(names), f"under {len(names)}")
-        yield Relocation(offset, r_type, r_sym, names[r_sym] if r_sym else "", addend, dynamic)
+            want(name, f"{where} r_sym", r_sym, r_sym < len(named), f"under {len(named)}")
+        symbol, added = named[r_sym] if r_sym else ("", None)
+        yield Relocation(offset, r_type, r_sym, symbol, addend, dynamic, added)
 
 
 def _relative(content: bytes, layout: Layout) -> Iterator[Relocation]:

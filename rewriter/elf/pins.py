@@ -47,14 +47,12 @@ def known_at_run_time(image: Image) -> str:
 
 def relocated(image: Image, target: Sequential) -> dict[int, int]:
     """What the loader's relocations make of each word, where that is an address of this image."""
-    defined = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
     found = {}
     for relocation in image.relocations:
         if relocation.r_type == R_RELR:  # of no machine: the word is an address of this image
             found[relocation.r_offset] = _word(image, relocation.r_offset)
         elif relocation.dynamic:
-            value = defined.get(relocation.symbol) if relocation.r_sym else None
-            place = target.relocated(relocation.r_type, relocation.r_addend, value)
+            place = target.relocated(relocation.r_type, relocation.r_addend, relocation.added)
             if place is not None:
                 found[relocation.r_offset] = place % (1 << image.bits)  # addends have signs
     return found

@@ -54,11 +54,11 @@ def test_what_the_loader_puts_there_counts() -> None:
     at = symbol.st_value
     entries = (
         Relocation(at, 22, 0, "", 0x1234, True),
-        Relocation(at + 24, 38, 1, symbol.name, 16, True),
+        Relocation(at + 24, 38, 1, symbol.name, 16, True, symbol.st_value),
         Relocation(at + 48, 22, 0, "", 0x1234, False),  # of `ld --emit-relocs`
         Relocation(8, 22, 0, "", 0x1234, True),
     )
-    found = descriptors_of(loaded.sections, entries, loaded.symbols)
+    found = descriptors_of(loaded.sections, entries)
     assert found.filled == {at: 0x1234, at + 24: symbol.st_value + 16}
     assert replace(loaded, descriptors=found).code_address(symbol) == 0x1234
 

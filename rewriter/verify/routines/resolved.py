@@ -89,8 +89,7 @@ class _Runs:
     def __init__(self, image: Image, target: Sequential, resolving: Resolving) -> None:
         self._image, self._target, self._resolving = image, target, resolving
         self._base, self._outside = target.arena.image, target.arena.outside
-        values = {s.name for s in image.symbols if s.dynamic and s.st_shndx}
-        others = [r for r in image.relocations if r.symbol and r.symbol not in values]
+        others = [r for r in image.relocations if r.symbol and r.added is None]
         self._theirs = {r.r_offset for r in others if r.symbol == resolving.symbol}
         code = code_of(
             image, image.name, 0, self._base, target.relocated, outside=target.arena.outside

@@ -59,9 +59,8 @@ def _relocate(
 ) -> None:
     """Applies what gives an address of the image, or of other files' data if that is anywhere."""
     word = struct.Struct(("<" if image.byteorder == "little" else ">") + "IQ"[image.bits // 64])
-    values = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
     for relocation in image.relocations:
-        symbol = values.get(relocation.symbol)
+        symbol = relocation.added
         if symbol is None and relocation.symbol and outside:
             symbol = outside - base
         value = relocated(relocation.r_type, relocation.r_addend, symbol)

@@ -87,15 +87,14 @@ def named(image: Linked) -> Iterator[tuple[str, int]]:
 
 def relocated(image: Linked) -> dict[int, int]:
     """What the loader makes of words of data, where that is an address of this image."""
-    own = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
     found = {}
     for r in image.relocations:
         if not r.dynamic:
             continue
         if r.r_type == R_REL64LSB:
             found[r.r_offset] = r.r_addend
-        elif r.r_type in (R_FPTR64LSB, R_DIR64LSB) and r.symbol in own:
-            found[r.r_offset] = own[r.symbol] + r.r_addend
+        elif r.r_type in (R_FPTR64LSB, R_DIR64LSB) and r.added is not None:
+            found[r.r_offset] = r.added + r.r_addend
     return found
 
 

@@ -1,0 +1,62 @@
+"""By what a file names code beside symbols and plain words of data: relocations against sections
+and symbols without names, sections that are no data by their type, and what the loader calls.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import targets
+from fixtures import inputs
+from rewriter.elf.image import Image, load
+from rewriter.elf.pins import relocated
+
+POWERPC = {"powerpc": ".4byte", "powerpc64": ".8byte", "powerpc64le": ".8byte"}
+"""What writes an address on each, wherever it stands."""
+
+PACKED = """
+    .section .init, "ax"
+    nop
+    .text
+    nop
+.Lone:
+    blr
+    .section .data.rel.ro, "aw"
+    .balign 8
+    .byte 0
+    {word} .Lone
+    .data
+    .space 16
+"""
+
+
+def built(source: str, folder: Path, machine: str, *options: str) -> Image:
+    """What is linked of this without anything else."""
+    (folder / "f.s").write_text(source)
+    gcc = inputs.require_tool(f"{machine}-linux-gnu-gcc")
+    subprocess.run((gcc, "-nostdlib", *options, "f.s", "-o", "f"), cwd=folder, check=True)
+    return load(folder / "f")
+
+
+def start_of(image: Image, name: str) -> int:
+    """Where a section begins."""
+    section = image.section(name)
+    assert section is not None
+    return section.sh_addr
+
+
+@pytest.mark.parametrize("machine", POWERPC)
+def test_a_relocation_against_a_section(machine: str, tmp_path: Path) -> None:
+    """It names its symbol by number: the symbols of sections have no names.
+
+    On 32-bit PowerPC its addend is the whole address.
+    """
+    source = PACKED.format(word=POWERPC[machine])
+    image = built(source, tmp_path, machine, "-shared")
+    (relocation,) = (r for r in image.relocations if r.dynamic)
+    assert relocation.r_sym
+    words = relocated(image, targets.of(image).sequential)
+    assert words == {relocation.r_offset: start_of(image, ".text") + 4}
