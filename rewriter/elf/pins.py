@@ -20,6 +20,8 @@ from rewriter.elf.headers import (
     PT_LOAD,
     SHF_ALLOC,
     SHF_EXECINSTR,
+    SHT_NOBITS,
+    SHT_NULL,
 )
 from rewriter.elf.image import Image
 from rewriter.elf.linking import R_RELR
@@ -148,17 +150,13 @@ def _shown(which: str | int) -> str:
     return which if isinstance(which, str) else f"{which:#x}"
 
 
-_DATA_TYPES = (1, 14, 15, 16)
-"""SHT_PROGBITS, and the arrays of functions that run at start and end."""
-
-
 def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
     """Words of data that read like an address in text, whoever put them there: (where, what).
 
-    Data is also what lies in text and reads as no instruction, and all of a file that does not say
-    what is which.  A file whose addresses are fixed may have them at any byte, in what is packed.
-    None of a file that is loaded anywhere: its addresses are relocated, and many a number reads
-    like one.
+    Data is all that is loaded, of whatever type its section is, also what lies in text and reads as
+    no instruction, and all of a file that does not say what is which.  A file whose addresses are
+    fixed may have them at any byte, in what is packed.  None of a file that is loaded anywhere: its
+    addresses are relocated, and many a number reads like one.
     """
     size = image.bits // 8
     if image.is_placed_anywhere:
@@ -206,8 +204,9 @@ _Extent = tuple[int, int]
 def _sections(image: Image, executable: int) -> Iterator[_Extent]:
     """Those that are loaded with content of their own and have this of SHF_EXECINSTR."""
     for section in image.sections:
-        loaded = section.sh_type in _DATA_TYPES and section.sh_flags & SHF_ALLOC
-        if loaded and section.sh_flags & SHF_EXECINSTR == executable:
+        loaded = section.sh_flags & SHF_ALLOC and section.sh_type not in (SHT_NULL, SHT_NOBITS)
+        here = loaded and section.sh_flags & SHF_EXECINSTR == executable
+        if here and image.is_mapped(section.sh_addr):
             yield section.sh_addr, section.sh_addr + section.sh_size
 
 

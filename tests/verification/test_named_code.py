@@ -12,7 +12,7 @@ import pytest
 import targets
 from fixtures import inputs
 from rewriter.elf.image import Image, load
-from rewriter.elf.pins import relocated
+from rewriter.elf.pins import relocated, text_words
 
 POWERPC = {"powerpc": ".4byte", "powerpc64": ".8byte", "powerpc64le": ".8byte"}
 """What writes an address on each, wherever it stands."""
@@ -60,3 +60,32 @@ def test_a_relocation_against_a_section(machine: str, tmp_path: Path) -> None:
     assert relocation.r_sym
     words = relocated(image, targets.of(image).sequential)
     assert words == {relocation.r_offset: start_of(image, ".text") + 4}
+
+
+IN_SECTION = """
+    .text
+    .globl _start
+    .type _start, @function
+_start:
+    nop
+    nop
+.Lone:
+    nop
+    .size _start, .-_start
+    .section {section}
+    .balign 8
+    {word} .Lone
+"""
+
+
+@pytest.mark.parametrize("section", ['.note.tab, "a", @note', '.tab, "a", @0x60000005', ".data"])
+@pytest.mark.parametrize("machine", (*POWERPC, "alpha"))
+def test_a_word_in_a_section_of_any_type(machine: str, section: str, tmp_path: Path) -> None:
+    """Where addresses are fixed nothing else says that it is one: gas makes notes of .note.tab."""
+    word = POWERPC.get(machine, ".quad")
+    source = IN_SECTION.format(section=section, word=word)
+    image = built(source, tmp_path, machine, "-static", "-no-pie")
+    target = targets.of(image).sequential
+    found = text_words(image, target.listing(image))
+    place = start_of(image, section.partition(",")[0])
+    assert (place, start_of(image, ".text") + 8) in set(found)
