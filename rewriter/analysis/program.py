@@ -610,7 +610,8 @@ def analyse(
     frames = unwind.frames(image)
     by_start = {frame.start: frame for frame in frames}
     functions = with_called(find_functions(image, frames), listing)
-    words, read = relocated(image, target), dict(text_words(image, listing))
+    made = relocated(image, target)
+    words, read = dict(made), dict(text_words(image, listing))
     held_by_words = _in_text(listing, (*words.values(), *read.values()))
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         words |= read
@@ -624,7 +625,7 @@ def analyse(
         list(exceptions.accesses(listing, target.landing)),
         list(exceptions.calls(listing, target.landing)),
     )
-    entries = pinned(image, listing, functions)
+    entries = pinned(image, listing, functions, made)
     for function in functions:
         entries.update(target.entries(listing, function))
     entries.update(_made_by_jumps(listing))

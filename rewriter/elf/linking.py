@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 
 import numpy as np
 
@@ -29,11 +30,12 @@ from rewriter.elf.headers import (
     Headers,
     Layout,
     Section,
+    Segment,
     printable,
     want,
 )
 
-DT_PLTRELSZ, DT_PLTREL, DT_JMPREL = 2, 20, 23
+_DT_NULL, DT_PLTRELSZ, DT_INIT, DT_FINI, DT_PLTREL, DT_JMPREL = 0, 2, 12, 13, 20, 23
 DYNAMIC_TABLES = {7: (8, SHT_RELA), 17: (18, SHT_REL), 36: (35, SHT_RELR)}
 """DT_RELA, DT_REL, DT_RELR: the tag of its size, and the section type it would have."""
 
@@ -222,13 +224,22 @@ def _linked_names(data: bytes, headers: Headers, section: Section) -> list[_Name
     return [(printable(text.decode("utf-8", "backslashreplace")), None) for text in found]
 
 
+def tags_of(data: bytes, segments: Iterable[Segment], layout: Layout) -> dict[int, int]:
+    """The dynamic section, as the loader reads it: the last of each kind, up to the end."""
+    entry = layout.record("II", "QQ")
+    found: dict[int, int] = {}
+    for segment in segments:
+        if segment.p_type == PT_DYNAMIC:
+            content = data[segment.p_offset : segment.p_offset + segment.p_filesz]
+            every = entry.iter_unpack(content[: len(content) // entry.size * entry.size])
+            found.update(takewhile(lambda pair: pair[0] != _DT_NULL, every))
+    return found
+
+
 def _dynamic_tables(data: bytes, name: str, headers: Headers) -> Iterator[Section]:
     """Yield what PT_DYNAMIC says of relocation tables, as if sections said it."""
-    layout, loads = headers.layout, [s for s in headers.segments if s.p_type == PT_LOAD]
-    entry = layout.record("II", "QQ")
-    found = [s for s in headers.segments if s.p_type == PT_DYNAMIC and s.p_filesz]
-    content = data[found[0].p_offset : found[0].p_offset + found[0].p_filesz] if found else b""
-    tags = dict(entry.iter_unpack(content[: len(content) // entry.size * entry.size]))
+    loads = [s for s in headers.segments if s.p_type == PT_LOAD]
+    tags = tags_of(data, headers.segments, headers.layout)
     tables = [(at, size, kind) for at, (size, kind) in DYNAMIC_TABLES.items()]
     tables.append((DT_JMPREL, DT_PLTRELSZ, SHT_RELA if tags.get(DT_PLTREL) == 7 else SHT_REL))
     covered = range(0)

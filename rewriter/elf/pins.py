@@ -22,9 +22,10 @@ from rewriter.elf.headers import (
     SHF_EXECINSTR,
     SHT_NOBITS,
     SHT_NULL,
+    Layout,
 )
 from rewriter.elf.image import Image
-from rewriter.elf.linking import R_RELR
+from rewriter.elf.linking import DT_FINI, DT_INIT, R_RELR, STT_FUNC, Symbol, tags_of
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.lsda import lsda_ranges
 
@@ -89,12 +90,16 @@ Source = tuple[int, str, str | int]
 
 
 def _sources(
-    image: Image, functions: Sequence[Function], frames: Iterable[Fde]
+    image: Image,
+    functions: Sequence[Function],
+    words: Mapping[int, int],
+    frames: Iterable[Fde],
 ) -> Iterator[Source]:
     yield from ((function.start, "function start", "") for function in functions)
     yield image.entry, "entry point", ""
     yield from ((place, "probe", "") for place in image.probes)
-    yield from ((image.code_address(s), SYMBOL, s.name) for s in image.symbols if s.st_shndx)
+    yield from ((image.code_address(s), SYMBOL, s.name) for s in image.symbols if _is_somewhere(s))
+    yield from ((place, "called by the loader", "") for place in _called(image, words))
     for frame in frames:
         if frame.lsda is not None:
             for site in lsda_ranges(image, frame):
@@ -102,8 +107,29 @@ def _sources(
                     yield site.landing_pad, "landing pad", ""
 
 
-def _words_of_data(image: Image, target: Sequential, listing: Listing) -> Iterator[Source]:
-    for address, place in relocated(image, target).items():
+def _is_somewhere(symbol: Symbol) -> bool:
+    """Whether a symbol has an address here: its own, or that of a stub which stands for it."""
+    return bool(symbol.st_shndx or (symbol.dynamic and symbol.st_value))
+
+
+def _called(image: Image, words: Mapping[int, int]) -> Iterator[int]:
+    """What the loader calls without a symbol: code that runs at start and end, and resolvers.
+
+    A relocation that names no symbol and makes no address that is known of its word may call its
+    addend to ask for one (R_*_IRELATIVE, R_PPC64_JMP_IREL).  `words` are what the others make.
+    """
+    tags = tags_of(image.data, image.segments, Layout(image.bits, image.byteorder))
+    resolvers = (
+        r.r_addend
+        for r in image.relocations
+        if r.dynamic and not r.r_sym and r.r_offset not in words
+    )
+    for place in (*(tags[tag] for tag in (DT_INIT, DT_FINI) if tag in tags), *resolvers):
+        yield image.code_address(Symbol("", place, 0, STT_FUNC, 0, 0, 0, True))
+
+
+def _words_of_data(image: Image, words: Mapping[int, int], listing: Listing) -> Iterator[Source]:
+    for address, place in words.items():
         yield place, "relocated word" + _AT, address
     for address, place in text_words(image, listing):
         yield place, "word" + _AT, address
@@ -117,9 +143,14 @@ def _inside(listing: Listing, sources: Sequence[Source]) -> list[bool]:
     return found
 
 
-def pinned(image: Image, listing: Listing, functions: Sequence[Function]) -> set[int]:
-    """Every address in text that something outside text names, landing pads and words apart."""
-    found = list(_sources(image, functions, ()))
+def pinned(
+    image: Image, listing: Listing, functions: Sequence[Function], words: Mapping[int, int]
+) -> set[int]:
+    """Every address in text that something outside text names, landing pads and words apart.
+
+    `words` are what relocations make of words.
+    """
+    found = list(_sources(image, functions, words, ()))
     return {place for place, _, _ in compress(found, _inside(listing, found))}
 
 
@@ -131,8 +162,11 @@ def relied_on(
     frames: Iterable[Fde],
 ) -> set[Source]:
     """Every address in text that something outside text names, with each that does."""
-    words = _words_of_data(image, target, listing)
-    found = [*_sources(image, functions, frames), *words]
+    words = relocated(image, target)
+    found = [
+        *_sources(image, functions, words, frames),
+        *_words_of_data(image, words, listing),
+    ]
     return set(compress(found, _inside(listing, found)))
 
 

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import re
 
-from rewriter.elf.headers import PT_DYNAMIC
+from rewriter.elf.headers import Layout
 from rewriter.elf.image import Image
+from rewriter.elf.linking import tags_of
 
 _C_LIBRARY = re.compile(
     r"libc\.so(\.\d+)*"  # glibc (libc.so.6, on Alpha and IA-64 libc.so.6.1), uClibc, musl
     r"|ld-linux(-\w+)*\.so\.\d+"  # glibc's loader
     r"|ld(64)?\.so\.[12]"  # glibc's loader on PowerPC
 )
-_DT_NULL, _DT_STRTAB, _DT_SONAME = 0, 5, 14
+_DT_STRTAB, _DT_SONAME = 5, 14
 _LONGEST = 256  # bytes of a name
 
 
@@ -49,18 +50,6 @@ def soname(image: Image) -> str:
 
 
 def _tags(image: Image) -> dict[int, int]:
-    """The dynamic section, as the loader reads it: the last of each kind, up to the end."""
-    word = image.bits // 8
-    found: dict[int, int] = {}
-    for segment in image.segments:
-        if segment.p_type == PT_DYNAMIC and image.is_mapped(segment.p_vaddr):
-            data = image.data[segment.p_offset : segment.p_offset + segment.p_filesz]
-            numbers = [
-                int.from_bytes(data[at : at + word], image.byteorder)
-                for at in range(0, len(data) - word + 1, word)
-            ]
-            for tag, value in zip(numbers[::2], numbers[1::2], strict=False):
-                if tag == _DT_NULL:
-                    break
-                found[tag] = value
-    return found
+    """The dynamic section, where it is loaded."""
+    loaded = (segment for segment in image.segments if image.is_mapped(segment.p_vaddr))
+    return tags_of(image.data, loaded, Layout(image.bits, image.byteorder))

@@ -11,6 +11,7 @@ import pytest
 
 import targets
 from fixtures import inputs
+from rewriter.analysis.program import analyse
 from rewriter.elf.image import Image, load
 from rewriter.elf.pins import relocated, text_words
 
@@ -89,3 +90,43 @@ def test_a_word_in_a_section_of_any_type(machine: str, section: str, tmp_path: P
     found = text_words(image, target.listing(image))
     place = start_of(image, section.partition(",")[0])
     assert (place, start_of(image, ".text") + 8) in set(found)
+
+
+CALLED = """
+    .text
+    .globl run
+    .type run, @function
+run:
+    nop
+    .type chosen, @gnu_indirect_function
+chosen:
+    nop
+    .type begin, @function
+    .hidden begin, end
+    .globl begin, end
+begin:
+    nop
+    .type end, @function
+end:
+    nop
+    .size run, .-run
+    .data
+    .balign 8
+    {word} chosen
+"""
+
+
+@pytest.mark.parametrize("machine", ("powerpc", "powerpc64le"))
+def test_what_the_loader_calls(machine: str, tmp_path: Path) -> None:
+    """Resolvers, and what runs at start and end, need no symbol: only the loader is told."""
+    source = CALLED.format(word=POWERPC[machine])
+    options = ("-shared", "-s", "-Wl,-init,begin", "-Wl,-fini,end")
+    image = built(source, tmp_path, machine, *options)
+    text = start_of(image, ".text")
+    places = [text + 4 * n for n in range(4)]
+    symbols = {s.st_value for s in image.symbols}
+    assert symbols.isdisjoint(places[1:]) and places[0] in symbols
+    program = analyse(image, targets.of(image))
+    assert {pin.address for pin in program.pins} == set(places)
+    firsts = set(program.listing.addresses[program.graph.first].tolist())
+    assert firsts >= set(places)
