@@ -55,6 +55,7 @@ from rewriter.elf.pins import (
     fixed_words,
     kinds_of,
     known_at_run_time,
+    named_by_code,
     pinned,
     pins_of,
     relied_on,
@@ -513,6 +514,8 @@ class Program:
             return "it is no whole number of instructions"
         if not self.listing.has(function.start):
             return "it begins where no instruction does"
+        if _holds(function, self._loaded):
+            return "the loader writes into it"
         if _holds(function, self._data):
             return "data in text"
         if _holds(function, self._written):
@@ -574,6 +577,10 @@ class Program:
         return sorted({address for places in ranges for address in places})
 
     @cached_property
+    def _loaded(self) -> list[int]:
+        return sorted(relocation.r_offset for relocation in self.image.loaded_code)
+
+    @cached_property
     def _data(self) -> list[int]:
         found: list[int] = self.listing.addresses[self.listing.rows == UNKNOWN].tolist()
         return found
@@ -590,8 +597,13 @@ def _holds(function: Function, ascending: Sequence[int]) -> bool:
 
 
 def listed(image: Image, target: Sequential, like: Listing | None = None) -> Listing:
-    """The text of a file, with branches where its system may put some."""
+    """The text of a file, with branches where its system may put some.
+
+    What a loader writes is not known.
+    """
     listing = target.listing(image, like)
+    if loaded := image.loaded_code:
+        listing = listing.without(addresses(relocation.r_offset for relocation in loaded))
     switches = target.tables.switches(image)
     return switched(listing, switches) if switches else listing
 
@@ -615,7 +627,8 @@ def analyse(
     held_by_words = _in_text(listing, (*words.values(), *read.values()))
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         words |= read
-    named = _in_text(listing, words.values())
+    named_in_code = _in_text(listing, (place for _, place in named_by_code(image)))
+    named = _in_text(listing, words.values()) | named_in_code
     in_kernel = target.is_kernel(image)
     not_read = unread(target.tables, image, listing) if in_kernel else ""
     tables = SystemTables(target.table.byteorder) if not_read else target.tables
@@ -625,7 +638,7 @@ def analyse(
         list(exceptions.accesses(listing, target.landing)),
         list(exceptions.calls(listing, target.landing)),
     )
-    entries = pinned(image, listing, functions, made)
+    entries = pinned(image, listing, functions, made) | named_in_code
     for function in functions:
         entries.update(target.entries(listing, function))
     entries.update(_made_by_jumps(listing))

@@ -107,10 +107,19 @@ class Image:
 
         Then no number in code or data is the address of anything, but where a relocation says so.
         """
-        told = [relocation.r_offset for relocation in self.relocations if relocation.dynamic]
+        told = any(relocation.dynamic for relocation in self.relocations)
+        return self.e_type == ET_DYN and told and not self.loaded_code
+
+    @property
+    def loaded_code(self) -> tuple[Relocation, ...]:
+        """The relocations by which the loader writes into code: what runs there is not in the file.
+
+        They are where code was compiled for one place and linked for any (DT_TEXTREL).
+        """
         text = self.executable_ranges()
-        inside = any(start <= at < end for at in told for start, end in text)
-        return self.e_type == ET_DYN and bool(told) and not inside
+        behind = max((end for _, end in text), default=0)
+        told = (r for r in self.relocations if r.dynamic and r.r_offset < behind)
+        return tuple(r for r in told if any(start <= r.r_offset < end for start, end in text))
 
     @property
     def probes(self) -> tuple[int, ...]:

@@ -80,6 +80,19 @@ def fixed_words(image: Image, relocated: Mapping[int, int]) -> dict[int, int]:
     }
 
 
+def named_by_code(image: Image) -> Iterator[tuple[int, int]]:
+    """What the loader's relocations may make in code: (where, what).
+
+    They spread an address over instructions, each of which has a part of it.  An addend has the
+    value of a local symbol already in some ABIs, so that the address is the addend alone.
+    """
+    values = [s.st_value if s.st_shndx else 0 for s in image.symbols if s.dynamic]
+    for relocation in image.loaded_code:
+        value = values[relocation.r_sym] if relocation.r_sym < len(values) else 0
+        for place in {relocation.r_addend, value + relocation.r_addend}:
+            yield relocation.r_offset, place % (1 << image.bits)  # addends have signs
+
+
 SYMBOL = "symbol "
 """What stands before the name in the reason of a pin by a symbol."""
 
@@ -133,6 +146,8 @@ def _words_of_data(image: Image, words: Mapping[int, int], listing: Listing) -> 
         yield place, "relocated word" + _AT, address
     for address, place in text_words(image, listing):
         yield place, "word" + _AT, address
+    for address, place in named_by_code(image):
+        yield place, "relocated code" + _AT, address
 
 
 def _inside(listing: Listing, sources: Sequence[Source]) -> list[bool]:

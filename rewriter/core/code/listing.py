@@ -156,6 +156,14 @@ class Listing:
             getattr(changed, name)[other] = getattr(decoded, name)
         return changed
 
+    def without(self, places: Addresses) -> Listing:
+        """The same, in which instructions that hold some addresses are not known."""
+        at = np.unique(np.maximum(self.addresses.searchsorted(places, side="right") - 1, 0))
+        rows, flows, targets = self.rows.copy(), self.flows.copy(), self.targets.copy()
+        rows[at], flows[at], targets[at] = UNKNOWN, UNKNOWN, NOWHERE
+        uses, defs = (masks.with_mask(at, 0) for masks in (self.uses, self.defs))
+        return replace(self, rows=rows, flows=flows, targets=targets, uses=uses, defs=defs)
+
     def insns(self, start: int, end: int) -> list[Insn | None]:
         """The instructions in [start, end)."""
         return self.insns_at(*self.span(start, end))
