@@ -83,14 +83,11 @@ def fixed_words(image: Image, relocated: Mapping[int, int]) -> dict[int, int]:
 def named_by_code(image: Image) -> Iterator[tuple[int, int]]:
     """What the loader's relocations may make in code: (where, what).
 
-    They spread an address over instructions, each of which has a part of it.  An addend has the
-    value of a local symbol already in some ABIs, so that the address is the addend alone.
+    They spread an address over instructions, each of which has a part of it.
     """
-    values = [s.st_value if s.st_shndx else 0 for s in image.symbols if s.dynamic]
     for relocation in image.loaded_code:
-        value = values[relocation.r_sym] if relocation.r_sym < len(values) else 0
-        for place in {relocation.r_addend, value + relocation.r_addend}:
-            yield relocation.r_offset, place % (1 << image.bits)  # addends have signs
+        place = (relocation.added or 0) + relocation.r_addend
+        yield relocation.r_offset, place % (1 << image.bits)  # addends have signs
 
 
 SYMBOL = "symbol "

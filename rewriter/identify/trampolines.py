@@ -43,7 +43,8 @@ class Trusted:
 
 def trusted(image: Image, listing: Listing, target: Sequential) -> tuple[Trusted, ...]:
     """All such code of a file."""
-    return (*_finding_variables(image, target), *_handing_on(listing, target))
+    found = (*_finding_variables(image, target), *_handing_on(listing, target))
+    return tuple(dict.fromkeys(found))  # .symtab repeats the dynamic symbols
 
 
 def _finding_variables(image: Image, target: Sequential) -> Iterator[Trusted]:

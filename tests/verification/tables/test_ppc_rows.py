@@ -225,9 +225,10 @@ def finding(program: Program, old: int, new: int) -> str:
     return said_of(program, changed(program.image, old, new))
 
 
-def said_of(program: Program, new: Image) -> str:
-    """What the verifier says of another file."""
-    verdict = verify(program, new, lambda stage, done, count: None)
+def said_of(program: Program, new: Image, cpu: str = "") -> str:
+    """What the verifier says of another file, made for a CPU."""
+    made_for = program.target.cpus[cpu] if cpu else None
+    verdict = verify(program, new, lambda stage, done, count: None, made_for=made_for)
     return " ".join(map(str, verdict.findings))
 
 
