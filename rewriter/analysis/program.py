@@ -519,7 +519,7 @@ class Program:
         if _holds(function, self._data):
             return "data in text"
         if _holds(function, self._written):
-            return "the system writes over it"
+            return f"the {'system writes' if self.is_kernel else 'program may write'} over it"
         if _holds(function, self._unresolved):
             return "computed jump not understood"
         table = self._known_at_run_time or self._looked_at(function)
@@ -650,6 +650,8 @@ def analyse(
         places = {symbol.name: symbol.st_value for symbol in image.symbols}
         held = (*held, *shaped(listing, tables.shapes))
         held = (*held, *between(places, tables.templates))
+    else:
+        held = (*held, *_written_over(image))
     entries.update(h.start for h in held if h.holds is Holds.ENTERED and listing.has(h.start))
     known = replace(
         target.references(image, listing, functions, words), words=fixed_words(image, words)
@@ -726,6 +728,15 @@ def _registers(graph: flow.Graph, target: Sequential, jobs: int) -> tuple[livene
 def _in_text(listing: Listing, places: Iterable[int]) -> set[int]:
     """Those of some addresses at which an instruction stands."""
     return set(listing.addresses[listing.positions(addresses(set(places)))].tolist())
+
+
+def _written_over(image: Image) -> Iterator[Held]:
+    """Code that the program may write over: it is loaded to be written and to run.
+
+    All of a kernel's is; what it writes over say its tables.
+    """
+    for one in image.writable_code:
+        yield Held("a segment", one.start, Holds.WRITTEN, one.start, one.stop)
 
 
 def _looked_at(image: Image, size: int, words: Mapping[int, int]) -> Iterator[Held]:

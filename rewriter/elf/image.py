@@ -15,6 +15,7 @@ from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.ident import Ident
 from rewriter.elf.headers import (
     ET_DYN,
+    PF_W,
     PF_X,
     PT_LOAD,
     SHF_ALLOC,
@@ -120,6 +121,18 @@ class Image:
         behind = max((end for _, end in text), default=0)
         told = (r for r in self.relocations if r.dynamic and r.r_offset < behind)
         return tuple(r for r in told if any(start <= r.r_offset < end for start, end in text))
+
+    @property
+    def writable_code(self) -> tuple[range, ...]:
+        """The addresses of code that the program may write over, as it is loaded."""
+        both = PF_W | PF_X
+        parts = (
+            range(max(start, s.p_vaddr), min(end, s.p_vaddr + s.p_memsz))
+            for start, end in self.executable_ranges()
+            for s in self.segments
+            if s.p_type == PT_LOAD and s.p_flags & both == both
+        )
+        return tuple(part for part in parts if part)
 
     @property
     def probes(self) -> tuple[int, ...]:

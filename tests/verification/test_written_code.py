@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rewriter.analysis.program import Program
+from rewriter.analysis.program import Program, analyse
 from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
 
 LOADED = """
@@ -68,9 +69,9 @@ PLAIN = {
 }
 
 
-def _program(folder: Path, **parts: str) -> Program:
+def _program(folder: Path, more: str = "", **parts: str) -> Program:
     folder.mkdir(exist_ok=True)
-    return assembled(LOADED.format(**PLAIN | parts), folder)
+    return assembled(LOADED.format(**PLAIN | parts) + more, folder)
 
 
 def _said(folder: Path, changed: dict[str, str], **parts: str) -> str:
@@ -108,3 +109,36 @@ def test_a_branch_that_the_loader_writes_leads_anywhere(tmp_path: Path) -> None:
     changed = {"given": "nop"}
     assert not _said(tmp_path, changed)
     assert _said(tmp_path, changed, branch="b unknown")
+
+
+OWN = """
+    .section .own, "{flags}", @progbits
+    .globl own
+    .type own, @function
+own:
+    .cfi_startproc
+    {numbers}
+    add 3, 5, 6
+    blr
+    .cfi_endproc
+    .size own, .-own
+"""
+
+
+@pytest.mark.parametrize("is_sectioned", [True, False], ids=["sections", "segments"])
+@pytest.mark.parametrize(("flags", "is_written"), [("awx", True), ("ax", False)])
+def test_code_that_the_program_may_write_over_is_left_alone(
+    flags: str, is_written: bool, is_sectioned: bool, tmp_path: Path
+) -> None:
+    """It is in a segment to be written and to run; code in another segment is not left alone."""
+    old, new = (
+        _program(tmp_path / str(n), OWN.format(flags=flags, numbers=numbers))
+        for n, numbers in enumerate((NUMBERS, OTHERWISE))
+    )
+    known, after = old.image, changed_text(old, new)
+    if not is_sectioned:
+        known, after = (replace(image, sections=()) for image in (known, after))
+    program = analyse(known, old.target)
+    left = {f.name for f in program.functions if "may write over" in program.not_understood(f)}
+    assert left == ({"own"} if is_written else set())
+    assert ("the program may write over it" in said_of(program, after)) is is_written
