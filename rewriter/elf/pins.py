@@ -22,6 +22,9 @@ from rewriter.elf.headers import (
     SHF_EXECINSTR,
     SHT_NOBITS,
     SHT_NULL,
+    SHT_REL,
+    SHT_RELA,
+    SHT_RELR,
     Layout,
 )
 from rewriter.elf.image import Image
@@ -247,10 +250,15 @@ _Extent = tuple[int, int]
 """The first address of some bytes of the file, and the one behind them."""
 
 
+_EMPTY, _RELOCATING = (SHT_NULL, SHT_NOBITS), (SHT_RELA, SHT_REL, SHT_RELR)
+"""Sections without content, and those that say what to relocate."""
+
+
 def _sections(image: Image, executable: int) -> Iterator[_Extent]:
     """Those that are loaded with content of their own and have this of SHF_EXECINSTR."""
+    apart = _EMPTY if image.e_type == ET_EXEC else (*_EMPTY, *_RELOCATING)  # read as what they say
     for section in image.sections:
-        loaded = section.sh_flags & SHF_ALLOC and section.sh_type not in (SHT_NULL, SHT_NOBITS)
+        loaded = section.sh_flags & SHF_ALLOC and section.sh_type not in apart
         here = loaded and section.sh_flags & SHF_EXECINSTR == executable
         if here and image.is_mapped(section.sh_addr):
             yield section.sh_addr, section.sh_addr + section.sh_size
