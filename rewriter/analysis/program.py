@@ -623,7 +623,7 @@ def analyse(
     by_start = {frame.start: frame for frame in frames}
     functions = with_called(find_functions(image, frames), listing)
     made = relocated(image, target)
-    words, read = dict(made), dict(text_words(image, listing))
+    words, read = dict(made), dict(text_words(image, listing, functions))
     held_by_words = _in_text(listing, (*words.values(), *read.values()))
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         words |= read

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rewriter.core.addresses import Addresses, addresses, contains, shifted
-from rewriter.core.code.listing import Listing
+from rewriter.core.addresses import Addresses, addresses, contains, holders, shifted
+from rewriter.core.code.listing import Listing, among
 from rewriter.core.code.program import Function, Pin
+from rewriter.core.isa.flow import COMING_BACK, FALLING, To, leading
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.headers import (
@@ -141,10 +143,12 @@ def _called(image: Image, words: Mapping[int, int]) -> Iterator[int]:
         yield image.code_address(Symbol("", place, 0, STT_FUNC, 0, 0, 0, True))
 
 
-def _words_of_data(image: Image, words: Mapping[int, int], listing: Listing) -> Iterator[Source]:
+def _words_of_data(
+    image: Image, words: Mapping[int, int], listing: Listing, functions: Sequence[Function]
+) -> Iterator[Source]:
     for address, place in words.items():
         yield place, "relocated word" + _AT, address
-    for address, place in text_words(image, listing):
+    for address, place in text_words(image, listing, functions):
         yield place, "word" + _AT, address
     for address, place in named_by_code(image):
         yield place, "relocated code" + _AT, address
@@ -180,7 +184,7 @@ def relied_on(
     words = relocated(image, target)
     found = [
         *_sources(image, functions, words, frames),
-        *_words_of_data(image, words, listing),
+        *_words_of_data(image, words, listing, functions),
     ]
     return set(compress(found, _inside(listing, found)))
 
@@ -199,35 +203,63 @@ def _shown(which: str | int) -> str:
     return which if isinstance(which, str) else f"{which:#x}"
 
 
-def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
+def text_words(
+    image: Image, listing: Listing, functions: Sequence[Function]
+) -> Iterator[tuple[int, int]]:
     """Words of data that read like an address in text, whoever put them there: (where, what).
 
-    Data is all that is loaded, of whatever type its section is, also what lies in text and reads as
-    no instruction, and all of a file that does not say what is which.  A file whose addresses are
-    fixed may have them at any byte, in what is packed.  None of a file that is loaded anywhere: its
-    addresses are relocated, and many a number reads like one.
+    Data is all that is loaded, of whatever type its section is, also what lies in text and is no
+    code of the functions, and all of a file that does not say what is which.  A file whose
+    addresses are fixed may have them at any byte, in what is packed.  None of a file that is loaded
+    anywhere: its addresses are relocated, and many a number reads like one.
     """
     size = image.bits // 8
     if image.is_placed_anywhere:
         return
     data = list(_sections(image, 0)) if image.sections else list(_loaded(image))
+    entered = {function.start for function in functions}
     for shift in range(size if image.e_type == ET_EXEC else 1):
         for start, words in _words(image, data, size, shift):
-            yield from _in_text(listing, start, size, words.astype(np.uint64))
+            for place, what in _in_text(listing, start, size, words.astype(np.uint64)):
+                entered.add(what)
+                yield place, what
     for start, words in _words(image, _sections(image, SHF_EXECINSTR), size):
-        yield from _beside_code(
-            listing, _in_text(listing, start, size, words.astype(np.uint64)), size
-        )
+        named = list(_in_text(listing, start, size, words.astype(np.uint64)))
+        yield from _beside_code(listing, functions, entered, named, size)
 
 
 def _beside_code(
-    listing: Listing, named: Iterator[tuple[int, int]], size: int
+    listing: Listing,
+    functions: Sequence[Function],
+    entered: Iterable[int],
+    named: Sequence[tuple[int, int]],
+    size: int,
 ) -> Iterator[tuple[int, int]]:
-    """Those of some words in text that are not instructions as a whole."""
+    """Those of some words in text that are no code of a function.
+
+    They are no instructions as a whole, or stand outside functions or where control does not come
+    from any place that is `entered`: an address may read like an instruction of a vector unit.
+    """
+    if not named:
+        return
     step = listing.table.size
-    for place, what in named:
-        if not all(_reads(listing, at) for at in range(place, place + size, step)):
+    places = addresses(place for place, _ in named)
+    code = holders(((f.start, f.end) for f in functions), places) >= 0
+    code &= _come_to(listing, entered)[listing.addresses.searchsorted(places)]
+    for (place, what), is_code in zip(named, code.tolist(), strict=True):
+        if not is_code or not all(_reads(listing, at) for at in range(place, place + size, step)):
             yield place, what
+
+
+def _come_to(listing: Listing, entered: Iterable[int]) -> NDArray[np.bool_]:
+    """At which positions control may be: behind places that are entered or branched to."""
+    branches = listing.targets[among(listing.flows, leading(To.PLACE))]
+    begins = contains(np.union1d(branches, addresses(entered)), listing.addresses)
+    goes_on = among(listing.flows, FALLING | COMING_BACK)[:-1]
+    goes_on &= np.diff(listing.addresses) == listing.table.size
+    known = begins | ~np.concatenate(([False], goes_on))
+    last = np.maximum.accumulate(np.where(known, np.arange(len(listing)), 0))
+    return np.asarray(begins[last])
 
 
 def _reads(listing: Listing, address: int) -> bool:

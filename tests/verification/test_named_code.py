@@ -12,8 +12,10 @@ import pytest
 import targets
 from fixtures import inputs
 from rewriter.analysis.program import analyse
+from rewriter.core.code.listing import UNKNOWN
 from rewriter.elf.image import Image, load
 from rewriter.elf.pins import relocated, text_words
+from tests.verification.tables.test_ppc_rows import changed_text, said_of
 
 POWERPC = {"powerpc": ".4byte", "powerpc64": ".8byte", "powerpc64le": ".8byte"}
 """What writes an address on each, wherever it stands."""
@@ -87,7 +89,7 @@ def test_a_word_in_a_section_of_any_type(machine: str, section: str, tmp_path: P
     source = IN_SECTION.format(section=section, word=word)
     image = built(source, tmp_path, machine, "-static", "-no-pie")
     target = targets.of(image).sequential
-    found = text_words(image, target.listing(image))
+    found = text_words(image, target.listing(image), ())
     place = start_of(image, section.partition(",")[0])
     assert (place, start_of(image, ".text") + 8) in set(found)
 
@@ -130,3 +132,92 @@ def test_what_the_loader_calls(machine: str, tmp_path: Path) -> None:
     assert {pin.address for pin in program.pins} == set(places)
     firsts = set(program.listing.addresses[program.graph.first].tolist())
     assert firsts >= set(places)
+
+
+BESIDE_CODE = """
+    .text
+    .globl _start
+    .type _start, @function
+_start:
+    {first}
+    .long .Lone
+    .p2align 6
+.Lone:
+    {last}
+    .size _start, .-_start
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "read"),
+    [
+        ("blr", "blr", True),
+        ("bctr\nnop", "blr", True),
+        ("nop", "blr", False),
+        ("bl .Lone", "blr", False),
+        ("blr\nnop", "b .Lone - 60", False),
+        ("blr\nnop", "blr\n.pushsection .data\n.long .Lone - 60\n.popsection", False),
+    ],
+    ids=("behind", "behind nops", "falls", "comes back", "branch", "label"),
+)
+def test_a_word_in_text_that_reads_like_an_instruction(
+    first: str, last: str, read: bool, tmp_path: Path
+) -> None:
+    """Of AltiVec, where programs of 32 bits are: it is an address where control does not come."""
+    source = BESIDE_CODE.format(first=first, last=last)
+    image = built(source, tmp_path, "powerpc", "-static", "-no-pie", "-Wl,-Ttext,0x10000600")
+    program = analyse(image, targets.of(image))
+    assert UNKNOWN not in program.listing.rows
+    found = dict(text_words(image, program.listing, program.functions))
+    table = 0x10000600 + 4 * (1 + first.count("\n"))
+    assert (found.get(table) == 0x10000640) is read
+
+
+TABLE = """
+    .text
+    .globl other
+    .type other, @function
+other:
+    blr
+    .size other, .-other
+    .p2align 4
+.Ltable:
+    .long .Lone, .Ltwo
+    .p2align 6
+    .globl _start
+    .type _start, @function
+_start:
+    slwi 3, 3, 2
+    lis 9, .Ltable@ha
+    addi 9, 9, .Ltable@l
+    lwzx 9, 9, 3
+    mtctr 9
+    {read}
+    bctr
+    .p2align 6
+    .rept 8
+    nop
+    .endr
+.Lone:
+    fadd 1, 1, 0
+    blr
+    .p2align 6
+    .rept 8
+    nop
+    .endr
+.Ltwo:
+    blr
+    .size _start, .-_start
+"""
+
+
+def test_labels_beside_functions(tmp_path: Path) -> None:
+    """What is read only where such a table leads is read."""
+    pair = []
+    for name, read in (("old", "lfd 0, 0(6)"), ("new", "nop")):
+        (tmp_path / name).mkdir()
+        options = ("-static", "-no-pie", "-Wl,-Ttext,0x10000600")
+        image = built(TABLE.format(read=read), tmp_path / name, "powerpc", *options)
+        pair.append(analyse(image, targets.of(image)))
+    assert UNKNOWN not in pair[0].listing.rows
+    assert said_of(pair[0], changed_text(*pair))
