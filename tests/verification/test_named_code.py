@@ -221,3 +221,44 @@ def test_labels_beside_functions(tmp_path: Path) -> None:
         pair.append(analyse(image, targets.of(image)))
     assert UNKNOWN not in pair[0].listing.rows
     assert said_of(pair[0], changed_text(*pair))
+
+
+NAMED = """
+    .section .init, "ax"
+    nop
+    .text
+    .globl _start
+    .type _start, @function
+_start:
+    {read}
+    ld 12, 0(3)
+    mtctr 12
+    bctr
+.Lone:
+    fadd 1, 1, 0
+    blr
+    .size _start, .-_start
+    .data
+    .space 16
+    {table}
+    .8byte .Lone
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "table"),
+    [
+        (("-shared",), '.section .data.rel.ro, "aw"\n.balign 8\n.byte 0'),
+        (("-static", "-no-pie"), '.section .note.tab, "a", @note\n.balign 8'),
+    ],
+    ids=("packed", "note"),
+)
+def test_labels_that_only_these_name(options: tuple[str, ...], table: str, tmp_path: Path) -> None:
+    """What is read only where they lead is read."""
+    pair = []
+    for name, read in (("old", "lfd 0, 0(6)"), ("new", "nop")):
+        (tmp_path / name).mkdir()
+        source = NAMED.format(read=read, table=table)
+        image = built(source, tmp_path / name, "powerpc64le", *options)
+        pair.append(analyse(image, targets.of(image)))
+    assert said_of(pair[0], changed_text(*pair))
