@@ -35,6 +35,7 @@ from rewriter.elf.linking import (
     descriptors_of,
     relocations_of,
     symbols_of,
+    with_counted_symbols,
 )
 from rewriter.elf.probes import probes
 
@@ -244,7 +245,7 @@ def parse(data: bytes, name: str) -> Image:
     """Parse the bytes of a file called `name`; anything wrong with them is BadInput."""
     name = printable(name)
     headers = read_headers(data, name)
-    symbols = symbols_of(data, name)
+    symbols = symbols_of(with_counted_symbols(data, name, headers), name)
     relocations = tuple(relocations_of(data, name, headers, symbols))
     return Image(
         name=name,

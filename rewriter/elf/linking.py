@@ -35,7 +35,8 @@ from rewriter.elf.headers import (
     want,
 )
 
-_DT_NULL, DT_PLTRELSZ, DT_INIT, DT_FINI, DT_PLTREL, DT_JMPREL = 0, 2, 12, 13, 20, 23
+_DT_NULL, DT_PLTRELSZ, DT_HASH, DT_INIT, DT_FINI = 0, 2, 4, 12, 13
+DT_PLTREL, DT_JMPREL = 20, 23
 DYNAMIC_TABLES = {7: (8, SHT_RELA), 17: (18, SHT_REL), 36: (35, SHT_RELR)}
 """DT_RELA, DT_REL, DT_RELR: the tag of its size, and the section type it would have."""
 
@@ -84,6 +85,33 @@ def symbols_of(data: bytes, name: str) -> tuple[Symbol, ...]:
     read = partial(_read, data, name)
     return tuple(Symbol(*fields) for fields in (apart(read) if large else read()))
 
+
+def with_counted_symbols(data: bytes, name: str, headers: Headers) -> bytes:
+    """The file, where LIEF reads how many dynamic symbols there are.
+
+    Without section headers DT_HASH says so, in its second word.  In some ABIs its words have 64
+    bits, and LIEF reads a half of the first one: it gets both words as 32 bits.
+    """
+    layout, address = headers.layout, tags_of(data, headers.segments, headers.layout).get(DT_HASH)
+    words, narrow = layout.record("II", "QQ"), layout.record("II", "II")
+    at = [
+        s.p_offset + address - s.p_vaddr
+        for s in headers.segments
+        if s.p_type == PT_LOAD
+        and address is not None
+        and s.p_vaddr <= address <= s.p_vaddr + s.p_filesz - words.size
+    ]
+    if not at or any(s.sh_type == SHT_DYNSYM for s in headers.sections):
+        return data
+    buckets, symbols = words.unpack_from(data, at[0])
+    if buckets >= 1 << 32 or not layout.wide:
+        return data  # the first two of words of 32 bits, each more than 0
+    want(name, "nchain in DT_HASH", symbols, symbols < _MOST_SYMBOLS, f"under {_MOST_SYMBOLS}")
+    return data[: at[0]] + narrow.pack(buckets, symbols) + data[at[0] + narrow.size :]
+
+
+_MOST_SYMBOLS = 1_000_000
+"""A library has some ten thousand; a larger count is damaged."""
 
 _LARGE = 1 << 20
 _Fields = tuple[str, int, int, int, int, int, int, bool]
