@@ -123,6 +123,12 @@ def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path
         ),
         (
             ALPHA,
+            "ldl $1, 0($16)\nand $1, 255, $1\nldq_u $2, 1($16)\nlda $3, 1($16)\nextbl $2, $3, $2\n"
+            "addq $1, $2, $0",
+            "ldbu $1, 0($16)\nunop\nunop\nldbu $2, 1($16)\nunop\naddq $1, $2, $0",
+        ),
+        (
+            ALPHA,
             "lda $30, -16($30)\nlda $1, 5($31)\nstl $1, 0($30)\nldq $0, 0($30)\nunop\nunop\n"
             "lda $30, 16($30)",
             "lda $30, -16($30)\nlda $1, 5($31)\nstl $1, 0($30)\nldl $0, 4($30)\nsll $0, 32, $0\n"
@@ -135,6 +141,7 @@ def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path
         "a part, and its neighbour",
         "of a cell, before another",
         "at a number",
+        "a part, and another of its cell",
         "on the stack",
     ),
 )

@@ -115,8 +115,8 @@ class Single:
 
     def _take(self, load: Portion, asked: set[int]) -> bool:
         """Whether an old load is left for a new one, if others of them change for it."""
-        by_size = sorted(enumerate(self._loaded), key=lambda item: item[1].size != load.size)
-        for number, old in by_size:
+        loaded = enumerate(self._loaded)
+        for number, old in sorted(loaded, key=lambda item: self._narrows(item[1], load)):
             if number not in asked and self._holds(old, load):
                 asked.add(number)
                 if number not in self._taken or self._take(self._taken[number], asked):
@@ -127,15 +127,21 @@ class Single:
     def _narrowed(self) -> Iterator[tuple[int, Portion]]:
         """The old loads, by number, of which new ones read a part that may change meanwhile."""
         for number, load in self._taken.items():
-            old = self._loaded[number]
-            if load.size < old.size and old.root not in (self.stack, old.cell):
-                yield number, old
+            if self._narrows(self._loaded[number], load):
+                yield number, self._loaded[number]
+
+    def _narrows(self, old: Portion, new: Portion) -> bool:
+        """Whether a new load reads but a part of an old one, which may change meanwhile."""
+        return new.size != old.size and old.root not in (self.stack, old.cell)
 
     def _is_divided(self, old: Portion, part: Portion) -> bool:
-        """Whether the new run reads an old load's memory besides a part of it, which it reads."""
+        """Whether the new run reads an old load's memory besides a part of it, which it reads, but
+        for what the old run read as a part of a cell."""
         there = (part.distance, part.size)
         return any(
-            old.meets(load) and (load.distance, load.size) != there for load, _ in self._again
+            old.meets(load) and (load.distance, load.size) != there
+            for number, load in self._taken.items()
+            if self._loaded[number].root != self._loaded[number].cell
         )
 
     def _holds(self, old: Portion, new: Portion) -> bool:
