@@ -122,6 +122,11 @@ def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path
             "ldbu $2, 7($16)\nldl $1, 64($31)\nunop\nunop\naddq $1, $2, $0",
         ),
         (
+            PPC,
+            "lwz 9, 0(3)\nlwz 10, 0(3)\nclrldi 9, 9, 56\nadd 3, 9, 10",
+            "lbz 9, 0(3)\nlwz 10, 0(3)\nnop\nadd 3, 9, 10",
+        ),
+        (
             ALPHA,
             "ldl $1, 0($16)\nand $1, 255, $1\nldq_u $2, 1($16)\nlda $3, 1($16)\nextbl $2, $3, $2\n"
             "addq $1, $2, $0",
@@ -141,6 +146,7 @@ def test_one_load_does_not_become_two(machine: str, old: str, new: str, tmp_path
         "a part, and its neighbour",
         "of a cell, before another",
         "at a number",
+        "a part, and the whole",
         "a part, and another of its cell",
         "on the stack",
     ),

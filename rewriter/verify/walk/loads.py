@@ -135,11 +135,11 @@ class Single:
         return new.size != old.size and old.root not in (self.stack, old.cell)
 
     def _is_divided(self, old: Portion, part: Portion) -> bool:
-        """Whether the new run reads an old load's memory besides a part of it, which it reads, but
-        for what the old run read as a part of a cell."""
+        """Whether the new run reads another part of an old load besides a part of it, but for what
+        the old run read as a part of a cell."""
         there = (part.distance, part.size)
         return any(
-            old.meets(load) and (load.distance, load.size) != there
+            old.meets(load) and not load.covers(old) and (load.distance, load.size) != there
             for number, load in self._taken.items()
             if self._loaded[number].root != self._loaded[number].cell
         )
