@@ -22,6 +22,7 @@ from rewriter.elf.headers import (
     PT_LOAD,
     SHF_ALLOC,
     SHF_EXECINSTR,
+    SHT_DYNSYM,
     SHT_NOBITS,
     SHT_NULL,
     SHT_REL,
@@ -282,13 +283,14 @@ _Extent = tuple[int, int]
 """The first address of some bytes of the file, and the one behind them."""
 
 
-_EMPTY, _RELOCATING = (SHT_NULL, SHT_NOBITS), (SHT_RELA, SHT_REL, SHT_RELR)
-"""Sections without content, and those that say what to relocate."""
+_APART, _RELOCATING = (SHT_NULL, SHT_NOBITS, SHT_DYNSYM), (SHT_RELA, SHT_REL, SHT_RELR)
+"""Sections without content or of symbols, and those that say what to relocate."""
 
 
 def _sections(image: Image, executable: int) -> Iterator[_Extent]:
     """Those that are loaded with content of their own and have this of SHF_EXECINSTR."""
-    apart = _EMPTY if image.e_type == ET_EXEC else (*_EMPTY, *_RELOCATING)  # read as what they say
+    # What symbols and relocations say is read as such.
+    apart = _APART if image.e_type == ET_EXEC else (*_APART, *_RELOCATING)
     for section in image.sections:
         loaded = section.sh_flags & SHF_ALLOC and section.sh_type not in apart
         here = loaded and section.sh_flags & SHF_EXECINSTR == executable
