@@ -76,6 +76,11 @@ class Cpus(Mapping[str, "Cpu"]):
                 raise broken(entry, f"retune has a CPU {name}")
             self._added[name] = entry
 
+    @property
+    def own(self) -> Mapping[str, Cpu]:
+        """Those that no plug-in brings."""
+        return self._own
+
     def __getitem__(self, name: str) -> Cpu:
         if name in self._own:
             return self._own[name]

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.plugins import Cpus
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential
 
@@ -21,9 +22,11 @@ Leaving: TypeAlias = tuple[Sequence[Insn], Sequence[int]]
 def certain(target: Sequential, cpu: Cpu | None = None) -> frozenset[str]:
     """The features that every CPU has which runs some code.
 
-    It is for a CPU and later ones; where none is named, for all that run the target's files.
+    It is for a CPU and later ones; where none is named, for all that run the target's files, but
+    for those of plug-ins, which nobody loads who does not name them.
     """
-    able = [one.features for one in target.cpus.values() if target.baseline <= one.features]
+    cpus = target.cpus.own if isinstance(target.cpus, Cpus) else target.cpus
+    able = [one.features for one in cpus.values() if target.baseline <= one.features]
     common = frozenset[str].intersection(*able) if able else target.baseline
     return common if cpu is None else common | cpu.features - target.outlived
 
