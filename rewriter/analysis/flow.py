@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rewriter.analysis.edges import CALL, INSIDE, NUMBER, WITHIN, Collected, Convention, Edges
 from rewriter.core.addresses import Addresses, addresses, contains, first_at, holders, span
 from rewriter.core.code.listing import FLOW_CODE, Listing
-from rewriter.core.code.program import Fixup, Function, JumpTable
+from rewriter.core.code.program import Fixup, Function, JumpTable, extents
 from rewriter.core.isa.instruction import STRAIGHT, Flow
 from rewriter.core.isa.interned import Interned
 from rewriter.core.target.protocol import References
@@ -172,7 +172,7 @@ def build(
     first = _leaders(listing, functions, references.tables, entries, fixups)
     last = np.append(first[1:], len(listing))
     places = listing.addresses[first]
-    function_of = holders(((f.start, f.end) for f in functions), places)
+    function_of = holders(extents(functions), places)
     names = [function.name for function in functions]
     found = Collected(listing, first, last, function_of, names, convention)
     found.owner = _with_islands(found, entries)

@@ -11,7 +11,7 @@ import numpy as np
 
 from rewriter.core.addresses import NOWHERE, addresses, holders
 from rewriter.core.code.listing import Listing, among
-from rewriter.core.code.program import Function
+from rewriter.core.code.program import Function, extents
 from rewriter.core.isa.instruction import CALLS, To, leading
 from rewriter.core.target.bundling import Bundling, Code, Range
 from rewriter.elf.image import Image
@@ -68,7 +68,7 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
     calls = listing.targets[among(listing.flows, leading(To.PLACE) & CALLS)]
     starts = addresses(f.start for f in functions)
     called = np.unique(calls)
-    owner = holders(((f.start, f.end) for f in functions), called)
+    owner = holders(extents(functions), called)
     free = called[owner < 0].tolist()
     free = [address for address in free if listing.has(address)]
     step = listing.table.size

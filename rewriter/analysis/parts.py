@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from rewriter.analysis.functions import has_symbol
-from rewriter.core.addresses import Addresses, holders
+from rewriter.core.addresses import Addresses, Sides, holders
 from rewriter.core.code.listing import FLOW_CODE, Listing, among
-from rewriter.core.code.program import Function
+from rewriter.core.code.program import Function, extents
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.flow import BRANCHING, CALLS, Flow, To, leading
 from rewriter.core.target.protocol import Sequential
@@ -155,8 +155,8 @@ class _Text:
         }
 
     @cached_property
-    def _owners(self) -> list[tuple[int, int]]:
-        return [(function.start, function.end) for function in self.functions]
+    def _owners(self) -> Sides:
+        return extents(self.functions)
 
     @cached_property
     def _called(self) -> Addresses:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,9 +98,10 @@ class Returning:
         return self._known[entry]
 
     def _leads_back(self, entry: int) -> bool:
-        if self._has_return(entry):
+        owner = self.graph.function_of
+        if self._has_return[owner[entry]]:
             return True
-        queue, seen, owner = [entry], {entry}, self.graph.function_of
+        queue, seen = [entry], {entry}
         while queue:
             block = queue.pop()
             if owner[block] != owner[entry] or self._leaves(block):
@@ -116,11 +118,16 @@ class Returning:
             found.remove(block + 1)  # once: a landing pad there is led to twice
         return found
 
-    def _has_return(self, entry: int) -> bool:
-        """Whether a function has an instruction that returns: nearly all do."""
-        function = self.graph.functions[self.graph.function_of[entry]]
-        first, last = self.graph.listing.span(function.start, function.end)
-        return bool(among(self.flows[first:last], leading(To.CALLER)).any())
+    @cached_property
+    def _has_return(self) -> NDArray[np.bool_]:
+        """By function, whether it has an instruction that returns: nearly all do.  The last is
+        what is in no function, of which nobody knows."""
+        graph = self.graph
+        returns = among(self.flows[graph.last - 1], leading(To.CALLER))
+        found = np.zeros(len(graph.functions) + 1, dtype=bool)
+        found[-1] = True
+        found[graph.function_of[returns]] = True
+        return found
 
     def _leaves(self, block: int) -> bool:
         """Whether control may be with the caller behind a block, or where nobody knows."""

@@ -68,15 +68,14 @@ def contains(ascending: Addresses, wanted: Addresses) -> NDArray[np.bool_]:
     return found
 
 
-def holders(ranges: Iterable[tuple[int, int]], places: Addresses) -> NDArray[np.int64]:
+def holders(ranges: Sides, places: Addresses) -> NDArray[np.int64]:
     """The number of the range [start, end) that each place is in, -1 where it is in none.
 
     Ranges ascend, and no two overlap.
     """
-    known = list(ranges)
-    starts = addresses(start for start, _ in known)
-    ends = addresses([*(end for _, end in known), 0])  # of no range: no place is below 0
+    starts, ends = ranges
     found = starts.searchsorted(places, side="right") - 1
+    ends = np.append(ends, np.uint64(0))  # of no range: no place is below 0
     return np.where(places < ends[found], found, -1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,11 +44,13 @@ Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 _NO_DESCRIPTORS = Descriptors()
 
+_SIDES = ("__start_", "__stop_")
+
 LARGEST_FILL = 1 << 26
 """Bytes that may be read beyond what the file has: a damaged header shall not fill the memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Image:
     """A linked ELF file; addresses are virtual, offsets are in the file, sizes in bytes.
 
@@ -94,9 +97,14 @@ class Image:
 
         By these code finds what several objects put in a section; empty where one is not defined.
         """
-        wanted = f"__start_{name}", f"__stop_{name}"
-        found = {s.name: s.st_value for s in self.symbols if s.name in wanted and s.st_shndx}
-        return range(found[wanted[0]], found[wanted[1]]) if len(found) == len(wanted) else range(0)
+        start, stop = (self._bounds.get(side + name) for side in _SIDES)
+        return range(0) if start is None or stop is None else range(start, stop)
+
+    @cached_property
+    def _bounds(self) -> dict[str, int]:
+        """Where the symbols are by which code finds what several objects put in a section."""
+        bounds = (s for s in self.symbols if s.name.startswith(_SIDES) and s.st_shndx)
+        return {symbol.name: symbol.st_value for symbol in bounds}
 
     @property
     def is_sectioned(self) -> bool:
@@ -112,7 +120,7 @@ class Image:
         told = any(relocation.dynamic for relocation in self.relocations)
         return self.e_type == ET_DYN and told and not self.loaded_code
 
-    @property
+    @cached_property
     def loaded_code(self) -> tuple[Relocation, ...]:
         """The relocations by which the loader writes into code: what runs there is not in the file.
 

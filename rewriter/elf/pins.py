@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import Addresses, addresses, contains, holders, shifted
 from rewriter.core.code.listing import Listing, among
-from rewriter.core.code.program import Function, Pin
+from rewriter.core.code.program import Function, Pin, extents
 from rewriter.core.isa.flow import COMING_BACK, FALLING, To, leading
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Sequential
@@ -245,7 +245,7 @@ def _beside_code(
         return
     step = listing.table.size
     places = addresses(place for place, _ in named)
-    code = holders(((f.start, f.end) for f in functions), places) >= 0
+    code = holders(extents(functions), places) >= 0
     code &= _come_to(listing, entered)[listing.addresses.searchsorted(places)]
     for (place, what), is_code in zip(named, code.tolist(), strict=True):
         if not is_code or not all(_reads(listing, at) for at in range(place, place + size, step)):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewriter.core.addresses import addresses, holders, sides
-from rewriter.core.code.program import Function
+from rewriter.core.addresses import addresses, holders
+from rewriter.core.code.program import Function, extents
 from rewriter.core.edit import Edit
 from rewriter.elf.image import Image
 from rewriter.verify.owners import changed_offsets, owners
@@ -22,9 +22,9 @@ def contradictions(
 
     `functions` are all of the old file, ascending; `new` may have more bytes than it.
     """
-    ranges = [(function.start, function.end) for function in functions]
+    ranges = extents(functions)
     changed = changed_offsets(old.data, new[: len(old.data)])
-    touched = set(owners(old, sides(ranges), changed)[0])
+    touched = set(owners(old, ranges, changed)[0])
     at = holders(ranges, addresses(e.address for e in edits))
     listed: set[int] = set()
     for edit, number in zip(edits, at.tolist(), strict=True):

@@ -194,6 +194,8 @@ class Ppc:
 
     def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
         """The entry that skips the set-up of r2, where there is one."""
+        if self.bits != 64:
+            return ()
         has_toc = pointers.entry_toc(listing, function.start) is not None
         return (function.start + pointers.LOCAL_ENTRY,) if has_toc else ()
 

@@ -6,6 +6,7 @@ import io
 import random
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -278,9 +279,7 @@ def _findings(known: Known, data: bytes) -> tuple[str, ...]:
     """What the verifier says; nothing is tried, so that many files can be looked at."""
     program: Program = known.program
     try:
-        new = Image(
-            **{name: getattr(program.image, name) for name in Image.__slots__} | {"data": data}
-        )
+        new = replace(program.image, data=data)
         nobody = frozenset[object]()
         return verify(program, new, lambda *_: None, nobody, known=known, cpu=EV67).findings  # type: ignore[arg-type]
     except BadInput as error:

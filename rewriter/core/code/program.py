@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from rewriter.core.addresses import Sides, sides
 from rewriter.core.run.portable import Portable
 
 BEYOND = 1 << 80
@@ -35,6 +37,11 @@ class Function(Portable):
     def gets(self, address: int) -> bool:
         """Whether an address is in it, or of what is added behind its last instruction."""
         return address in self or (address >= BEYOND and (address - BEYOND) // BEHIND in self)
+
+
+def extents(functions: Iterable[Function]) -> Sides:
+    """Where each of some functions starts, and where each ends."""
+    return sides([(function.start, function.end) for function in functions])
 
 
 @dataclass(frozen=True, slots=True)

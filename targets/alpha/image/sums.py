@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import Addresses, addresses, contains, holders, shifted
 from rewriter.core.code.listing import Listing
-from rewriter.core.code.program import Function
+from rewriter.core.code.program import Function, extents
 from rewriter.core.target.protocol import Pair
 from targets.alpha.registers import GP, PV, SP, ZERO
 
@@ -121,7 +121,7 @@ class _Halves:
         register: Numbers,
         distance: Numbers,
     ) -> _Halves:
-        owner = holders(((f.start, f.end) for f in functions), listing.addresses[at])
+        owner = holders(extents(functions), listing.addresses[at])
         inside = owner >= 0
         return cls(at[inside], owner[inside], register[inside], distance[inside])
 

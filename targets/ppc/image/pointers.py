@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import Addresses, addresses, contains, holders
+from rewriter.core.addresses import Addresses, Sides, addresses, contains, holders
 from rewriter.core.code.listing import FLOW_CODE, Listing, among
-from rewriter.core.code.program import Function
+from rewriter.core.code.program import Function, extents
 from rewriter.core.isa.instruction import CALLS, Flow, Insn
 from rewriter.core.isa.operands import Words
 from rewriter.core.readings.machine import ByteOrder
@@ -120,9 +120,11 @@ def gots(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:
     sums = Sums(listing, functions, {}, GOT)
     standing = {place: value for place, _, _, value in sums.here()}
     written = np.flatnonzero(listing.defs[:, 0] >> np.uint64(GOT) & np.uint64(1))
+    owners, known = sums.owners(written), sums.owners(np.array([*standing], dtype=np.int64))
+    making = np.isin(owners, known)
     found: dict[int, set[int | None]] = {}
     value: int | None = None
-    for at, owner in zip(written.tolist(), sums.owners(written).tolist(), strict=True):
+    for at, owner in zip(written[making].tolist(), owners[making].tolist(), strict=True):
         insn = listing.insn(at)
         assert insn is not None
         if at in standing:
@@ -322,8 +324,11 @@ class Sums:
 
     def owners(self, at: Numbers) -> Numbers:
         """The numbers of the functions that some positions are in, -1 for none."""
-        spans = ((f.start, f.end) for f in self.functions)
-        return holders(spans, self.listing.addresses[at])
+        return holders(self._extents, self.listing.addresses[at])
+
+    @cached_property
+    def _extents(self) -> Sides:
+        return extents(self.functions)
 
 
 def _behind(insn: Insn) -> int:

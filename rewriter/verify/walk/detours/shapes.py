@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import holders, sides
+from rewriter.core.addresses import holders
 from rewriter.core.code.listing import FLOW_CODE, Listing
-from rewriter.core.code.program import Function
+from rewriter.core.code.program import Function, extents
 from rewriter.core.isa.instruction import Flow
 
 MOST = 4
@@ -66,13 +66,13 @@ class _Kept(NamedTuple):
         cls, listing: Listing, functions: Sequence[Function], nops: NDArray[np.bool_] | None
     ) -> _Kept:
         """Those of functions that ascend, but for some nops."""
-        ranges = [(function.start, function.end) for function in functions]
-        first, last = listing.span(ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+        ranges = extents(functions)
+        first, last = listing.span(functions[0].start, functions[-1].end) if functions else (0, 0)
         owner = holders(ranges, listing.addresses[first:last])
         kept = np.flatnonzero(owner >= 0 if nops is None else (owner >= 0) & ~nops[first:last])
         owner, at = owner[kept], kept + first
         flows, targets = listing.flows[at], listing.targets[at]
-        starts, ends = (side[owner] for side in sides(ranges))
+        starts, ends = (side[owner] for side in ranges)
         inside = (targets >= starts) & (targets < ends)
         branches, jumps = (inside & (flows == FLOW_CODE[f]) for f in (Flow.BRANCH, Flow.JUMP))
         return cls(at, owner, branches, jumps, listing.addresses[at].searchsorted(targets))
