@@ -25,12 +25,12 @@ from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
 from rewriter.analysis.values.pointers import Again, Text, made_again
 from rewriter.analysis.values.ranges import ranges
-from rewriter.core.addresses import Sides, addresses, first_at, sides
+from rewriter.core.addresses import Sides, addresses, first_at
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.dataflow import Fact
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
 from rewriter.core.code.nops import is_kept, kept, nops, rows_keeping
-from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
+from rewriter.core.code.program import Fixup, Function, JumpTable, Pin, extents
 from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import (
     Held,
@@ -124,7 +124,7 @@ class Program:
     @cached_property
     def ranges(self) -> Sides:
         """Where each function starts, and where each ends."""
-        return sides([(function.start, function.end) for function in self.functions])
+        return extents(self.functions)
 
     def pads_of(self, function: Function) -> tuple[int, ...]:
         """The landing pads in a function to which only the unwinder leads from outside."""

@@ -6,7 +6,6 @@ signatures; behaviour, in both cases, from a trial of the routine where it stand
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -155,17 +154,21 @@ class Known:
 
     def within(self, function: Function) -> list[Named]:
         """The named routines that are entered in a function."""
-        first = bisect_left(self._places, function.start)
-        last = bisect_left(self._places, function.end)
-        return [self.named[at] for at in self._places[first:last]]
+        return self._entered.get(function.start, [])
 
     def calls_another(self, function: Function) -> bool:
         """Whether it may come to another function in which a named routine is entered."""
         return any(other != function and self.within(other) for other in self.calls.below(function))
 
     @cached_property
-    def _places(self) -> list[int]:
-        return sorted(self.named)
+    def _entered(self) -> dict[int, list[Named]]:
+        """The named routines by where the function starts in which they are entered."""
+        found: dict[int, list[Named]] = {}
+        for address in sorted(self.named):
+            function = self.program.function_at(address)
+            if function is not None:
+                found.setdefault(function.start, []).append(self.named[address])
+        return found
 
     def outcome(self, named: Named, contract: Contract) -> Observed | str:
         """How the original behaves, or what speaks against the name."""
