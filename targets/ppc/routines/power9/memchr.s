@@ -13,26 +13,26 @@ memchr_begin:
         clrldi  r6,r3,52
         cmpldi  cr1,r6,4032
         bgt     cr1,memchr_edge
-        lxv     vs34,0(r3)
+        lxv     vs46,0(r3)
         cmpldi  r5,16
-        vcmpequb. v6,v2,v1
+        vcmpequb. v18,v14,v1
         bne     cr6,memchr_first
         ble     memchr_absent
-        lxv     vs34,16(r3)
+        lxv     vs46,16(r3)
         cmpldi  r5,32
-        vcmpequb. v6,v2,v1
+        vcmpequb. v18,v14,v1
         bne     cr6,memchr_second
         ble     memchr_absent
-        lxv     vs34,32(r3)
+        lxv     vs46,32(r3)
         cmpldi  cr1,r5,48
-        lxv     vs35,48(r3)
+        lxv     vs47,48(r3)
         cmpldi  cr5,r5,64
-        vcmpequb. v6,v2,v1
+        vcmpequb. v18,v14,v1
         addi    r4,r5,-1
         bne     cr6,memchr_third
         add     r6,r3,r4            # the last byte, or the last one of all
         ble     cr1,memchr_absent
-        vcmpequb. v6,v3,v1
+        vcmpequb. v18,v15,v1
         cmpld   cr1,r6,r3
         bne     cr6,memchr_fourth
         ble     cr5,memchr_absent
@@ -41,18 +41,18 @@ memchr_begin:
 memchr_lines:
         addi    r4,r3,64
         clrrdi  r4,r4,6             # what was seen may be seen again
-        lxv     vs34,0(r4)
-        lxv     vs35,16(r4)
-        lxv     vs36,32(r4)
-        lxv     vs37,48(r4)
-        vxor    v10,v2,v1
-        vxor    v11,v3,v1
-        vxor    v12,v4,v1
-        vxor    v13,v5,v1
-        vminub  v10,v10,v11
-        vminub  v12,v12,v13
-        vminub  v10,v10,v12
-        vcmpequb. v10,v10,v0
+        lxv     vs46,0(r4)
+        lxv     vs47,16(r4)
+        lxv     vs48,32(r4)
+        lxv     vs49,48(r4)
+        vxor    v14,v14,v1
+        vxor    v15,v15,v1
+        vxor    v16,v16,v1
+        vxor    v17,v17,v1
+        vminub  v18,v14,v15
+        vminub  v19,v16,v17
+        vminub  v18,v18,v19
+        vcmpequb. v18,v18,v0
         addi    r5,r4,64
         bne     cr6,memchr_line
         clrrdi  r4,r5,7
@@ -62,57 +62,91 @@ memchr_lines:
         addi    r5,r5,1
         mtctr   r5
         blt     memchr_absent
+        lxv     vs46,0(r4)
+        lxv     vs47,16(r4)
+        lxv     vs48,32(r4)
+        lxv     vs49,48(r4)
+        vxor    v14,v14,v1
+        vxor    v15,v15,v1
+        vxor    v16,v16,v1
+        vxor    v17,v17,v1
+        vminub  v18,v14,v15
+        vminub  v19,v16,v17
+        vminub  v18,v18,v19
+        vcmpequb. v18,v18,v0
+        bne     cr6,memchr_line
+        lxv     vs46,64(r4)
+        lxv     vs47,80(r4)
+        lxv     vs48,96(r4)
+        lxv     vs49,112(r4)
+        addi    r4,r4,128
+        vxor    v14,v14,v1
+        vxor    v15,v15,v1
+        vxor    v16,v16,v1
+        vxor    v17,v17,v1
+        vminub  v18,v14,v15
+        vminub  v19,v16,v17
+        vminub  v18,v18,v19
+        vcmpequb. v18,v18,v0
+        bne     cr6,memchr_second_line
+        bdz     memchr_absent
         .p2align 5
 memchr_pair:
-        lxv     vs34,0(r4)
-        lxv     vs35,16(r4)
-        lxv     vs36,32(r4)
-        lxv     vs37,48(r4)
-        lxv     vs38,64(r4)
-        lxv     vs39,80(r4)
-        lxv     vs40,96(r4)
-        lxv     vs41,112(r4)
+        lxv     vs46,0(r4)
+        lxv     vs47,16(r4)
+        lxv     vs48,32(r4)
+        lxv     vs49,48(r4)
+        vxor    v14,v14,v1
+        vxor    v15,v15,v1
+        vxor    v16,v16,v1
+        vxor    v17,v17,v1
+        vminub  v18,v14,v15
+        vminub  v19,v16,v17
+        vminub  v18,v18,v19
+        lxv     vs46,64(r4)
+        lxv     vs47,80(r4)
+        lxv     vs48,96(r4)
+        lxv     vs49,112(r4)
         addi    r4,r4,128
-        vxor    v10,v2,v1
-        vxor    v11,v3,v1
-        vxor    v12,v4,v1
-        vxor    v13,v5,v1
-        vminub  v10,v10,v11
-        vminub  v12,v12,v13
-        vxor    v11,v6,v1
-        vminub  v10,v10,v12
-        vxor    v13,v7,v1
-        vxor    v12,v8,v1
-        vminub  v11,v11,v13
-        vxor    v13,v9,v1
-        vminub  v12,v12,v13
-        vminub  v11,v11,v12
-        vminub  v11,v10,v11
-        vcmpequb. v11,v11,v0
+        vxor    v14,v14,v1
+        vxor    v15,v15,v1
+        vxor    v16,v16,v1
+        vxor    v17,v17,v1
+        vminub  v15,v14,v15         # zero where one of both is: the first is asked before
+        vminub  v17,v16,v17
+        vminub  v17,v15,v17
+        vminub  v19,v18,v17
+        vcmpequb. v19,v19,v0
         bdnzt   4*cr6+eq,memchr_pair
         beq     cr6,memchr_absent
-        vcmpequb. v10,v10,v0
-        addi    r4,r4,-128
-        bne     cr6,memchr_line
-        addi    r4,r4,64
-        vor     v2,v6,v6
-        vor     v3,v7,v7
-        vor     v4,v8,v8
-        vor     v5,v9,v9
-memchr_line:                        # in v2 to v5, from r4
+        vcmpequb. v18,v18,v0
+        beq     cr6,memchr_second_line
+        addi    r4,r4,-128          # once more
+        lxv     vs46,0(r4)
+        lxv     vs47,16(r4)
+        lxv     vs48,32(r4)
+        lxv     vs49,48(r4)
+        vxor    v14,v14,v1
+        vxor    v15,v15,v1
+        vxor    v16,v16,v1
+        vxor    v17,v17,v1
+        b       memchr_line
+memchr_second_line:
+        addi    r4,r4,-64
+memchr_line:                        # the differences in v14 to v17, from r4
         mr      r3,r4
-        vcmpequb. v6,v2,v1
+        vcmpequb. v18,v14,v0
         bne     cr6,memchr_found
         addi    r3,r4,16
-        vcmpequb. v6,v3,v1
+        vcmpequb. v18,v15,v0
         bne     cr6,memchr_found
         addi    r3,r4,32
-        vcmpequb. v6,v4,v1
+        vcmpequb. v18,v16,v0
         bne     cr6,memchr_found
         addi    r3,r4,48
-        vcmpequb v6,v5,v1
+        vcmpequb v18,v17,v0
 memchr_found:                       # it may be behind the last one
-        vctzlsbb r5,v6
+        vctzlsbb r5,v18
         add     r3,r3,r5
         cmpld   r3,r6
         blelr
@@ -131,7 +165,7 @@ memchr_second:
         addi    r3,r3,16
         addi    r5,r5,-16
 memchr_first:
-        vctzlsbb r6,v6
+        vctzlsbb r6,v18
         cmpld   r6,r5
         add     r3,r3,r6
         bltlr
@@ -141,9 +175,9 @@ memchr_edge:                        # up to a multiple of 16, and single blocks 
         clrldi  r6,r3,60
         subfic  r6,r6,16
         sldi    r7,r6,56
-        lxvl    vs34,r3,r7
-        vcmpequb v6,v2,v1
-        vctzlsbb r7,v6
+        lxvl    vs46,r3,r7
+        vcmpequb v18,v14,v1
+        vctzlsbb r7,v18
         cmpld   r7,r6
         blt     memchr_first
 memchr_single:
@@ -153,8 +187,8 @@ memchr_single:
         subf    r5,r6,r5
         andi.   r6,r3,63
         beq     memchr_begin
-        lxv     vs34,0(r3)
-        vcmpequb. v6,v2,v1
+        lxv     vs46,0(r3)
+        vcmpequb. v18,v14,v1
         li      r6,16
         bne     cr6,memchr_first
         b       memchr_single

@@ -23,8 +23,8 @@ memcmp: cmpldi  cr1,r5,1
         lxv     vs32,0(r3)
         lxv     vs33,0(r4)
 memcmp_short:
-        vcmpneb v2,v0,v1
-        vctzlsbb r6,v2
+        vcmpneb v14,v0,v1
+        vctzlsbb r6,v14
         cmpld   r6,r5
         vextubrx r3,r6,v0
         vextubrx r4,r6,v1
@@ -55,11 +55,11 @@ memcmp_long:
         bgt     cr1,memcmp_more
         lxv     vs32,0(r3)
         lxv     vs33,0(r4)
-        vcmpneb. v2,v0,v1
+        vcmpneb. v14,v0,v1
         bne     cr6,memcmp_differ
         lxvx    vs32,r3,r9
         lxvx    vs33,r4,r9
-        vcmpneb. v2,v0,v1
+        vcmpneb. v14,v0,v1
         bne     cr6,memcmp_differ
         li      r3,0
         blr
@@ -73,32 +73,32 @@ memcmp_more:
 memcmp_pairs:
         lxv     vs32,0(r3)
         lxv     vs33,0(r4)
-        lxv     vs35,16(r3)
-        lxv     vs36,16(r4)
-        vcmpneb. v2,v0,v1
+        lxv     vs47,16(r3)
+        lxv     vs48,16(r4)
+        vcmpneb. v14,v0,v1
         addi    r3,r3,32
         bne     cr6,memcmp_differ
-        vcmpneb. v2,v3,v4
+        vcmpneb. v14,v15,v16
         addi    r4,r4,32
         bne     cr6,memcmp_second
         bdnz    memcmp_pairs
 memcmp_last:
         lxv     vs32,-32(r7)
         lxv     vs33,-32(r8)
-        lxv     vs35,-16(r7)
-        lxv     vs36,-16(r8)
-        vcmpneb. v2,v0,v1
+        lxv     vs47,-16(r7)
+        lxv     vs48,-16(r8)
+        vcmpneb. v14,v0,v1
         bne     cr6,memcmp_differ
-        vcmpneb. v2,v3,v4
+        vcmpneb. v14,v15,v16
         li      r3,0
         beqlr   cr6
 memcmp_second:
-        vctzlsbb r5,v2
-        vextubrx r3,r5,v3
-        vextubrx r4,r5,v4
+        vctzlsbb r5,v14
+        vextubrx r3,r5,v15
+        vextubrx r4,r5,v16
         .include memcmp_difference
 memcmp_differ:
-        vctzlsbb r5,v2
+        vctzlsbb r5,v14
         vextubrx r3,r5,v0
         vextubrx r4,r5,v1
         .include memcmp_difference
@@ -107,7 +107,7 @@ memcmp_lines:
         lxv     vs33,0(r4)
         neg     r0,r3
         clrldi  r0,r0,60
-        vcmpneb. v2,v0,v1
+        vcmpneb. v14,v0,v1
         subf    r6,r0,r6
         add     r3,r3,r0
         add     r4,r4,r0
@@ -117,19 +117,19 @@ memcmp_lines:
 memcmp_line:
         lxv     vs32,0(r3)
         lxv     vs33,0(r4)
-        lxv     vs34,16(r3)
-        lxv     vs35,16(r4)
-        lxv     vs36,32(r3)
-        lxv     vs37,32(r4)
-        lxv     vs38,48(r3)
-        lxv     vs39,48(r4)
+        lxv     vs46,16(r3)
+        lxv     vs47,16(r4)
+        lxv     vs48,32(r3)
+        lxv     vs49,32(r4)
+        lxv     vs50,48(r3)
+        lxv     vs51,48(r4)
         vcmpneb v0,v0,v1
-        vcmpneb v2,v2,v3
-        vcmpneb v4,v4,v5
-        vcmpneb v6,v6,v7
-        vnor    v0,v0,v2
-        vor     v4,v4,v6
-        vcmpgtub. v0,v0,v4          # everywhere, if nothing differs
+        vcmpneb v14,v14,v15
+        vcmpneb v16,v16,v17
+        vcmpneb v18,v18,v19
+        vnor    v0,v0,v14
+        vor     v16,v16,v18
+        vcmpgtub. v0,v0,v16         # everywhere, if nothing differs
         bge     cr6,memcmp_unlike
         addi    r3,r3,64
         addi    r4,r4,64

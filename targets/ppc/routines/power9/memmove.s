@@ -22,55 +22,55 @@ copy_many:
 up:     add     r9,r4,r5
         add     r10,r6,r5
         addi    r0,r5,-1
-        lxv     vs36,-64(r9)
-        lxv     vs37,-48(r9)
-        lxv     vs38,-32(r9)
-        lxv     vs39,-16(r9)
+        lxv     vs48,-64(r9)
+        lxv     vs49,-48(r9)
+        lxv     vs50,-32(r9)
+        lxv     vs51,-16(r9)
         srdi    r0,r0,6             # the last pass is what has been loaded
         mtctr   r0
         .p2align 5
 up_lines:
         lxv     vs32,0(r4)
         lxv     vs33,16(r4)
-        lxv     vs34,32(r4)
-        lxv     vs35,48(r4)
+        lxv     vs46,32(r4)
+        lxv     vs47,48(r4)
         addi    r4,r4,64
         stxv    vs32,0(r6)
         stxv    vs33,16(r6)
-        stxv    vs34,32(r6)
-        stxv    vs35,48(r6)
+        stxv    vs46,32(r6)
+        stxv    vs47,48(r6)
         addi    r6,r6,64
         bdnz    up_lines
-        stxv    vs36,-64(r10)
-        stxv    vs37,-48(r10)
-        stxv    vs38,-32(r10)
-        stxv    vs39,-16(r10)
+        stxv    vs48,-64(r10)
+        stxv    vs49,-48(r10)
+        stxv    vs50,-32(r10)
+        stxv    vs51,-16(r10)
         blr
 
 down:   add     r9,r4,r5
         add     r10,r6,r5
         addi    r0,r5,-1
-        lxv     vs36,0(r4)
-        lxv     vs37,16(r4)
-        lxv     vs38,32(r4)
-        lxv     vs39,48(r4)
+        lxv     vs48,0(r4)
+        lxv     vs49,16(r4)
+        lxv     vs50,32(r4)
+        lxv     vs51,48(r4)
         srdi    r0,r0,6             # the last pass is what has been loaded
         mtctr   r0
         .p2align 5
 down_lines:
         lxv     vs32,-64(r9)
         lxv     vs33,-48(r9)
-        lxv     vs34,-32(r9)
-        lxv     vs35,-16(r9)
+        lxv     vs46,-32(r9)
+        lxv     vs47,-16(r9)
         addi    r9,r9,-64
         stxv    vs32,-64(r10)
         stxv    vs33,-48(r10)
-        stxv    vs34,-32(r10)
-        stxv    vs35,-16(r10)
+        stxv    vs46,-32(r10)
+        stxv    vs47,-16(r10)
         addi    r10,r10,-64
         bdnz    down_lines
-        stxv    vs36,0(r6)
-        stxv    vs37,16(r6)
-        stxv    vs38,32(r6)
-        stxv    vs39,48(r6)
+        stxv    vs48,0(r6)
+        stxv    vs49,16(r6)
+        stxv    vs50,32(r6)
+        stxv    vs51,48(r6)
         blr

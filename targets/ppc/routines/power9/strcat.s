@@ -8,14 +8,14 @@ strcat: clrldi  r5,r3,52
         mr      r8,r4
         clrrdi  r4,r3,4
         bgt     strcat_edge
-        lxv     vs34,0(r3)
+        lxv     vs46,0(r3)
         mr      r5,r3
-        vcmpequb. v2,v2,v1
+        vcmpequb. v14,v14,v1
         bne     cr6,strcat_end
 strcat_on:
         .include scan
 strcat_end:
-        vctzlsbb r7,v2
+        vctzlsbb r7,v14
         mr      r4,r8
         add     r6,r5,r7
         .include string
@@ -24,10 +24,10 @@ strcat_edge:                        # what is in the first page; zeros behind
         clrldi  r6,r3,60
         subfic  r6,r6,16
         sldi    r7,r6,56
-        lxvl    vs34,r3,r7
+        lxvl    vs46,r3,r7
         mr      r5,r3
-        vcmpequb v2,v2,v1
-        vctzlsbb r7,v2
+        vcmpequb v14,v14,v1
+        vctzlsbb r7,v14
         cmpld   r7,r6
         blt     strcat_end
         b       strcat_on

@@ -11,7 +11,7 @@ strcmp: clrldi  r5,r3,52
         bgt     cr1,strcmp_page
         lxv     vs32,0(r3)
         lxv     vs33,0(r4)
-        vcmpnezb. v2,v0,v1
+        vcmpnezb. v14,v0,v1
         bne     cr6,strcmp_found
         addi    r3,r3,16
         addi    r4,r4,16
@@ -33,7 +33,7 @@ strcmp_blocks:
         lxv     vs33,0(r4)
         addi    r3,r3,16
         addi    r4,r4,16
-        vcmpnezb. v2,v0,v1
+        vcmpnezb. v14,v0,v1
         bdnzt   4*cr6+eq,strcmp_blocks
         bne     cr6,strcmp_found
         cmpldi  r5,0
@@ -42,14 +42,14 @@ strcmp_edge:
         sldi    r6,r5,56
         lxvl    vs32,r3,r6
         lxvl    vs33,r4,r6
-        vcmpnezb v2,v0,v1
-        vctzlsbb r6,v2
+        vcmpnezb v14,v0,v1
+        vctzlsbb r6,v14
         add     r3,r3,r5
         cmpld   r6,r5
         add     r4,r4,r5
         bge     strcmp_page
 strcmp_found:
-        vctzlsbb r6,v2
+        vctzlsbb r6,v14
         vextubrx r3,r6,v0
         vextubrx r4,r6,v1
         subf    r3,r4,r3

@@ -6,26 +6,26 @@ strlen: clrldi  r5,r3,52
         cmpldi  r5,4080
         vspltisb v1,0
         bgt     length_edge
-        lxv     vs34,0(r3)
+        lxv     vs46,0(r3)
         clrrdi  r4,r3,4
-        vcmpequb. v2,v2,v1
+        vcmpequb. v14,v14,v1
         bne     cr6,length_first
 length_on:
         .include scan
         subf    r5,r3,r5
-        vctzlsbb r4,v2
+        vctzlsbb r4,v14
         add     r3,r5,r4
         blr
 length_first:
-        vctzlsbb r3,v2
+        vctzlsbb r3,v14
         blr
 length_edge:                        # what is in the first page; zeros behind
         clrldi  r5,r3,60
         subfic  r5,r5,16
         sldi    r6,r5,56
-        lxvl    vs34,r3,r6
-        vcmpequb v2,v2,v1
-        vctzlsbb r6,v2
+        lxvl    vs46,r3,r6
+        vcmpequb v14,v14,v1
+        vctzlsbb r6,v14
         cmpld   r6,r5
         clrrdi  r4,r3,4
         bge     length_on

@@ -28,7 +28,7 @@ strncmp_blocks:
         lxv     vs33,0(r4)
         addi    r3,r3,16
         addi    r4,r4,16
-        vcmpnezb. v2,v0,v1
+        vcmpnezb. v14,v0,v1
         bdnzt   4*cr6+eq,strncmp_blocks
         bne     cr6,strncmp_found
         cmpldi  r6,0
@@ -37,8 +37,8 @@ strncmp_edge:
         sldi    r7,r6,56
         lxvl    vs32,r3,r7
         lxvl    vs33,r4,r7
-        vcmpnezb v2,v0,v1
-        vctzlsbb r7,v2
+        vcmpnezb v14,v0,v1
+        vctzlsbb r7,v14
         add     r3,r3,r6
         cmpld   r7,r6
         add     r4,r4,r6
@@ -50,7 +50,7 @@ strncmp_equal:
         li      r3,0
         blr
 strncmp_found:
-        vctzlsbb r6,v2
+        vctzlsbb r6,v14
         vextubrx r3,r6,v0
         vextubrx r4,r6,v1
         subf    r3,r4,r3

@@ -17,86 +17,86 @@ strncpy_begin:                      # r5 bytes from r4 to r6
         bgt     cr1,strncpy_edge
         lxv     vs33,0(r4)
         blt     strncpy_short
-        vcmpequb. v5,v1,v0
+        vcmpequb. v17,v1,v0
         cmpldi  cr5,r5,32
         bne     cr6,strncpy_found
         cmpldi  r5,64
         add     r9,r4,r5            # ends
         add     r10,r6,r5
         bgt     cr5,strncpy_more
-        lxv     vs34,-16(r9)
-        vcmpequb. v5,v2,v0
+        lxv     vs46,-16(r9)
+        vcmpequb. v17,v14,v0
         stxv    vs33,0(r6)
         bne     cr6,strncpy_next
-        stxv    vs34,-16(r10)
+        stxv    vs46,-16(r10)
         blr
 strncpy_more:
-        lxv     vs34,16(r4)
+        lxv     vs46,16(r4)
         bgt     strncpy_long
-        lxv     vs35,-32(r9)
-        lxv     vs36,-16(r9)
-        vminub  v5,v2,v3
-        vminub  v5,v5,v4
-        vcmpequb. v5,v5,v0
+        lxv     vs47,-32(r9)
+        lxv     vs48,-16(r9)
+        vminub  v17,v14,v15
+        vminub  v17,v17,v16
+        vcmpequb. v17,v17,v0
         stxv    vs33,0(r6)
         bne     cr6,strncpy_next
-        stxv    vs34,16(r6)
-        stxv    vs35,-32(r10)
-        stxv    vs36,-16(r10)
+        stxv    vs46,16(r6)
+        stxv    vs47,-32(r10)
+        stxv    vs48,-16(r10)
         blr
 strncpy_long:
-        lxv     vs35,32(r4)
-        lxv     vs36,48(r4)
+        lxv     vs47,32(r4)
+        lxv     vs48,48(r4)
         clrldi  r7,r4,58
         subfic  r7,r7,64
-        vminub  v5,v2,v3
-        vminub  v5,v5,v4
+        vminub  v17,v14,v15
+        vminub  v17,v17,v16
         subf    r8,r7,r5            # more than 64, or some
-        vcmpequb. v5,v5,v0
+        vcmpequb. v17,v17,v0
         srdi.   r0,r8,6
         stxv    vs33,0(r6)
         bne     cr6,strncpy_next
         mr      r5,r8
-        stxv    vs34,16(r6)
-        stxv    vs35,32(r6)
+        stxv    vs46,16(r6)
+        stxv    vs47,32(r6)
         add     r4,r4,r7
-        stxv    vs36,48(r6)
+        stxv    vs48,48(r6)
         add     r6,r6,r7
         beq     strncpy_last
         mtctr   r0
         .p2align 4
 strncpy_lines:
         lxv     vs33,0(r4)
-        lxv     vs34,16(r4)
-        lxv     vs35,32(r4)
-        lxv     vs36,48(r4)
+        lxv     vs46,16(r4)
+        lxv     vs47,32(r4)
+        lxv     vs48,48(r4)
         addi    r4,r4,64
-        vminub  v5,v1,v2
-        vminub  v6,v3,v4
-        vminub  v5,v5,v6
-        vcmpequb. v5,v5,v0
+        vminub  v17,v1,v14
+        vminub  v18,v15,v16
+        vminub  v17,v17,v18
+        vcmpequb. v17,v17,v0
         bne     cr6,strncpy_inside
         stxv    vs33,0(r6)
-        stxv    vs34,16(r6)
-        stxv    vs35,32(r6)
-        stxv    vs36,48(r6)
+        stxv    vs46,16(r6)
+        stxv    vs47,32(r6)
+        stxv    vs48,48(r6)
         addi    r6,r6,64
         addi    r5,r5,-64
         bdnz    strncpy_lines
 strncpy_last:                       # fewer than 64 bytes of a line
         lxv     vs33,-64(r9)
-        lxv     vs34,-48(r9)
-        lxv     vs35,-32(r9)
-        lxv     vs36,-16(r9)
-        vminub  v5,v1,v2
-        vminub  v6,v3,v4
-        vminub  v5,v5,v6
-        vcmpequb. v5,v5,v0
+        lxv     vs46,-48(r9)
+        lxv     vs47,-32(r9)
+        lxv     vs48,-16(r9)
+        vminub  v17,v1,v14
+        vminub  v18,v15,v16
+        vminub  v17,v17,v18
+        vcmpequb. v17,v17,v0
         bne     cr6,strncpy_block
         stxv    vs33,-64(r10)
-        stxv    vs34,-48(r10)
-        stxv    vs35,-32(r10)
-        stxv    vs36,-16(r10)
+        stxv    vs46,-48(r10)
+        stxv    vs47,-32(r10)
+        stxv    vs48,-16(r10)
         blr
 strncpy_inside:
         addi    r4,r4,-64
@@ -108,7 +108,7 @@ strncpy_next:
 strncpy_block:                      # block by block up to a multiple of 64
         lxv     vs33,0(r4)
         cmpldi  r5,16
-        vcmpequb. v5,v1,v0
+        vcmpequb. v17,v1,v0
         blt     strncpy_short
         bne     cr6,strncpy_found
         stxv    vs33,0(r6)
@@ -117,7 +117,7 @@ strncpy_block:                      # block by block up to a multiple of 64
         addi    r5,r5,-16
         b       strncpy_block
 strncpy_found:                      # at least 16 bytes are left
-        vctzlsbb r7,v5
+        vctzlsbb r7,v17
         cmpldi  r5,32
         add     r10,r6,r5
         sldi    r8,r7,56
@@ -153,9 +153,9 @@ strncpy_fill:
         stxvl   vs33,r6,r8
         blr
 strncpy_short:                      # v1: the block with the r5 bytes that are left
-        vcmpequb v5,v1,v0
+        vcmpequb v17,v1,v0
         sldi    r8,r5,56
-        vctzlsbb r7,v5
+        vctzlsbb r7,v17
         cmpld   r7,r5
         blt     strncpy_zero
         stxvl   vs33,r6,r8
@@ -172,9 +172,9 @@ strncpy_edge:                       # up to a multiple of 16, and single blocks 
         lxvl    vs33,r4,r8
         cmpld   r5,r7
         ble     strncpy_short
-        vcmpequb v5,v1,v0
+        vcmpequb v17,v1,v0
         cmpldi  cr1,r5,16
-        vctzlsbb r0,v5
+        vctzlsbb r0,v17
         cmpld   r0,r7
         blt     strncpy_early
         stxvl   vs33,r6,r8
@@ -188,7 +188,7 @@ strncpy_single:
         cmpldi  r5,16
         li      r7,16
         ble     strncpy_short
-        vcmpequb. v5,v1,v0
+        vcmpequb. v17,v1,v0
         bne     cr6,strncpy_found
         stxv    vs33,0(r6)
         b       strncpy_single

@@ -12,26 +12,26 @@ strnlen_begin:                      # r5 bytes from r7 on
         clrldi  r6,r7,52
         cmpldi  cr1,r6,4032
         bgt     cr1,strnlen_edge
-        lxv     vs34,0(r7)
+        lxv     vs46,0(r7)
         cmpldi  r5,16
-        vcmpequb. v6,v2,v0
+        vcmpequb. v18,v14,v0
         bne     cr6,strnlen_first
         ble     strnlen_limit
-        lxv     vs34,16(r7)
+        lxv     vs46,16(r7)
         cmpldi  r5,32
-        vcmpequb. v6,v2,v0
+        vcmpequb. v18,v14,v0
         bne     cr6,strnlen_second
         ble     strnlen_limit
-        lxv     vs34,32(r7)
+        lxv     vs46,32(r7)
         cmpldi  cr1,r5,48
-        lxv     vs35,48(r7)
+        lxv     vs47,48(r7)
         cmpldi  cr5,r5,64
-        vcmpequb. v6,v2,v0
+        vcmpequb. v18,v14,v0
         addi    r8,r5,-1
         bne     cr6,strnlen_third
         add     r6,r7,r8            # the last byte, or the last one of all
         ble     cr1,strnlen_limit
-        vcmpequb. v6,v3,v0
+        vcmpequb. v18,v15,v0
         cmpld   cr1,r6,r7
         bne     cr6,strnlen_fourth
         ble     cr5,strnlen_limit
@@ -46,42 +46,42 @@ strnlen_lines:
         mtctr   r5
         .p2align 5
 strnlen_line:
-        lxv     vs34,0(r8)
-        lxv     vs35,16(r8)
-        lxv     vs36,32(r8)
-        lxv     vs37,48(r8)
-        vminub  v6,v2,v3
-        vminub  v7,v4,v5
-        vminub  v6,v6,v7
-        vcmpequb. v6,v6,v0
+        lxv     vs46,0(r8)
+        lxv     vs47,16(r8)
+        lxv     vs48,32(r8)
+        lxv     vs49,48(r8)
+        vminub  v18,v14,v15
+        vminub  v19,v16,v17
+        vminub  v18,v18,v19
+        vcmpequb. v18,v18,v0
         bdz     strnlen_last
         bne     cr6,strnlen_inside
-        lxv     vs34,64(r8)
-        lxv     vs35,80(r8)
-        lxv     vs36,96(r8)
-        lxv     vs37,112(r8)
+        lxv     vs46,64(r8)
+        lxv     vs47,80(r8)
+        lxv     vs48,96(r8)
+        lxv     vs49,112(r8)
         addi    r8,r8,128
-        vminub  v6,v2,v3
-        vminub  v7,v4,v5
-        vminub  v6,v6,v7
-        vcmpequb. v6,v6,v0
+        vminub  v18,v14,v15
+        vminub  v19,v16,v17
+        vminub  v18,v18,v19
+        vcmpequb. v18,v18,v0
         bdnzt   4*cr6+eq,strnlen_line
         beq     cr6,strnlen_limit
         addi    r8,r8,-64
 strnlen_inside:
-        vcmpequb. v6,v2,v0
+        vcmpequb. v18,v14,v0
         subf    r5,r3,r8
         bne     cr6,strnlen_found
-        vcmpequb. v6,v3,v0
+        vcmpequb. v18,v15,v0
         addi    r5,r5,16
         bne     cr6,strnlen_found
-        vcmpequb. v6,v4,v0
+        vcmpequb. v18,v16,v0
         addi    r5,r5,16
         bne     cr6,strnlen_found
-        vcmpequb v6,v5,v0
+        vcmpequb v18,v17,v0
         addi    r5,r5,16
 strnlen_found:                      # it may be behind the last one
-        vctzlsbb r6,v6
+        vctzlsbb r6,v18
         add     r3,r5,r6
         cmpld   r3,r4
         bltlr
@@ -98,7 +98,7 @@ strnlen_third:
 strnlen_second:
         addi    r5,r5,-16
 strnlen_first:
-        vctzlsbb r6,v6
+        vctzlsbb r6,v18
         subf    r3,r5,r4
         cmpld   r6,r5
         add     r3,r3,r6
@@ -109,9 +109,9 @@ strnlen_edge:                       # up to a multiple of 16, and single blocks 
         clrldi  r6,r7,60
         subfic  r6,r6,16
         sldi    r8,r6,56
-        lxvl    vs34,r7,r8
-        vcmpequb v6,v2,v0
-        vctzlsbb r8,v6
+        lxvl    vs46,r7,r8
+        vcmpequb v18,v14,v0
+        vctzlsbb r8,v18
         cmpld   r8,r6
         blt     strnlen_first
 strnlen_single:
@@ -121,8 +121,8 @@ strnlen_single:
         subf    r5,r6,r5
         andi.   r6,r7,63
         beq     strnlen_begin
-        lxv     vs34,0(r7)
-        vcmpequb. v6,v2,v0
+        lxv     vs46,0(r7)
+        vcmpequb. v18,v14,v0
         li      r6,16
         bne     cr6,strnlen_first
         b       strnlen_single

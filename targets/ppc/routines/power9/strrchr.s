@@ -11,77 +11,77 @@ strrchr:
         cmpldi  cr1,r5,4080
         andi.   r4,r4,255
         bgt     cr1,strrchr_edge
-        lxv     vs34,0(r3)
+        lxv     vs46,0(r3)
         vspltb  v1,v1,3
         vspltisb v0,0
         addi    r7,r3,15
         li      r8,0
-        vcmpequb. v4,v2,v0
+        vcmpequb. v16,v14,v0
         bne     cr6,strrchr_end
-        vcmpequb. v3,v2,v1
+        vcmpequb. v15,v14,v1
         isel    r8,r8,r3,4*cr6+eq
         clrrdi  r3,r3,4
 strrchr_blocks:
-        lxv     vs34,16(r3)
+        lxv     vs46,16(r3)
         addi    r7,r3,31
-        vcmpequb. v4,v2,v0
+        vcmpequb. v16,v14,v0
         bne     cr6,strrchr_end
-        vcmpequb. v3,v2,v1
+        vcmpequb. v15,v14,v1
         addi    r5,r3,16
         isel    r8,r8,r5,4*cr6+eq
-        lxv     vs34,32(r3)
+        lxv     vs46,32(r3)
         addi    r7,r3,47
-        vcmpequb. v4,v2,v0
+        vcmpequb. v16,v14,v0
         bne     cr6,strrchr_end
-        vcmpequb. v3,v2,v1
+        vcmpequb. v15,v14,v1
         addi    r5,r3,32
         isel    r8,r8,r5,4*cr6+eq
-        lxv     vs34,48(r3)
+        lxv     vs46,48(r3)
         addi    r7,r3,63
-        vcmpequb. v4,v2,v0
+        vcmpequb. v16,v14,v0
         bne     cr6,strrchr_end
-        vcmpequb. v3,v2,v1
+        vcmpequb. v15,v14,v1
         addi    r5,r3,48
         isel    r8,r8,r5,4*cr6+eq
-        lxv     vs34,64(r3)
+        lxv     vs46,64(r3)
         addi    r7,r3,79
-        vcmpequb. v4,v2,v0
+        vcmpequb. v16,v14,v0
         bne     cr6,strrchr_end
-        vcmpequb. v3,v2,v1
+        vcmpequb. v15,v14,v1
         addi    r5,r3,64
         isel    r8,r8,r5,4*cr6+eq
         addi    r3,r3,80
         clrrdi  r3,r3,6             # what was seen may be seen again
-        lxv     vs34,0(r3)
-        lxv     vs35,16(r3)
-        lxv     vs36,32(r3)
-        lxv     vs37,48(r3)
+        lxv     vs46,0(r3)
+        lxv     vs47,16(r3)
+        lxv     vs48,32(r3)
+        lxv     vs49,48(r3)
         addi    r3,r3,48            # the line's last block
-        vminub  v6,v2,v3
-        vminub  v7,v4,v5
-        vminub  v6,v6,v7
-        vcmpequb. v6,v6,v0
+        vminub  v18,v14,v15
+        vminub  v19,v16,v17
+        vminub  v18,v18,v19
+        vcmpequb. v18,v18,v0
         bne     cr6,strrchr_line
         .p2align 5
 strrchr_lines:
-        vxor    v6,v2,v1
-        vxor    v7,v3,v1
-        lxv     vs34,16(r3)
-        lxv     vs35,32(r3)
-        vxor    v8,v4,v1
-        vxor    v9,v5,v1
-        lxv     vs36,48(r3)
-        lxv     vs37,64(r3)
-        vminub  v6,v6,v7
-        vminub  v8,v8,v9
-        vminub  v6,v6,v8
-        vcmpequb. v6,v6,v0
+        vxor    v18,v14,v1
+        vxor    v19,v15,v1
+        lxv     vs46,16(r3)
+        lxv     vs47,32(r3)
+        vxor    v16,v16,v1
+        vxor    v17,v17,v1
+        vminub  v18,v18,v19
+        vminub  v19,v16,v17
+        lxv     vs48,48(r3)
+        lxv     vs49,64(r3)
+        vminub  v18,v18,v19
+        vcmpequb. v18,v18,v0
         isel    r8,r8,r3,4*cr6+eq
-        vminub  v6,v2,v3
-        vminub  v7,v4,v5
+        vminub  v18,v14,v15
+        vminub  v19,v16,v17
         addi    r3,r3,64
-        vminub  v6,v6,v7
-        vcmpequb. v6,v6,v0
+        vminub  v18,v18,v19
+        vcmpequb. v18,v18,v0
         beq     cr6,strrchr_lines
 strrchr_line:                       # one of these four has the end
         addi    r3,r3,-64
@@ -90,28 +90,28 @@ strrchr_edge:                       # what is in the first page; zeros behind
         clrldi  r5,r3,60
         subfic  r5,r5,16
         sldi    r6,r5,56
-        lxvl    vs34,r3,r6
+        lxvl    vs46,r3,r6
         vspltb  v1,v1,3
         vspltisb v0,0
         addi    r7,r3,15
         li      r8,0
-        vcmpequb v4,v2,v0
-        vctzlsbb r6,v4
+        vcmpequb v16,v14,v0
+        vctzlsbb r6,v16
         cmpld   cr1,r6,r5
         blt     cr1,strrchr_end
-        vcmpequb. v3,v2,v1
+        vcmpequb. v15,v14,v1
         clrrdi  r3,r3,4
         isel    r8,r8,r3,4*cr6+eq    # the zeros behind only mark where the end is sought
         b       strrchr_blocks
 
-strrchr_end:                        # in v2, whose last byte is at r7; v4 are its marks
-        vcmpequb. v3,v2,v1
+strrchr_end:                        # in v14, whose last byte is at r7; v16 are its marks
+        vcmpequb. v15,v14,v1
         beq     cr6,strrchr_before
         beq     strrchr_at          # the end itself
-        vspltisb v5,-1
-        vadduqm v5,v4,v5
-        vand    v5,v3,v5
-        vclzlsbb r6,v5
+        vspltisb v17,-1
+        vadduqm v17,v16,v17
+        vand    v17,v15,v17
+        vclzlsbb r6,v17
         cmpldi  r6,15
         subf    r3,r6,r7
         blelr
@@ -119,16 +119,16 @@ strrchr_before:
         cmpldi  r8,0
         beq     strrchr_absent
 strrchr_back:
-        lxv     vs34,0(r8)
+        lxv     vs46,0(r8)
         addi    r8,r8,-16
-        vcmpequb. v3,v2,v1
+        vcmpequb. v15,v14,v1
         beq     cr6,strrchr_back
-        vclzlsbb r6,v3
+        vclzlsbb r6,v15
         addi    r3,r8,31
         subf    r3,r6,r3
         blr
 strrchr_at:
-        vctzlsbb r6,v4
+        vctzlsbb r6,v16
         addi    r3,r7,-15
         add     r3,r3,r6
         blr

@@ -18,45 +18,45 @@ copy_vectors:
         addi    r12,r5,-1
         lvx     v0,0,r4
         clrlwi  r7,r7,28            # bytes in front of the first whole block
-        lvx     v6,r4,r12
+        lvx     v18,r4,r12
         add     r8,r4,r7            # what that is made of
         addi    r9,r10,-1
         lvx     v1,r4,r7
         clrlwi  r9,r9,28            # bytes in the last block, less one
-        lvsl    v3,r4,r7
+        lvsl    v15,r4,r7
         subf    r12,r9,r12
         li      r11,16
         addi    r0,r8,32
-        lvx     v5,r4,r12
-        vperm   v4,v0,v1,v3
-        lvx     v2,r11,r8
+        lvx     v17,r4,r12
+        vperm   v16,v0,v1,v15
+        lvx     v14,r11,r8
         li      r9,-12
         li      r12,-8
-        lvx     v7,0,r0
-        vperm   v5,v5,v6,v3
+        lvx     v19,0,r0
+        vperm   v17,v17,v18,v15
         addi    r4,r6,1
         li      r11,-4
-        stvebx  v4,0,r6
+        stvebx  v16,0,r6
         addi    r5,r6,15
         add     r6,r6,r7
-        stvehx  v4,0,r4
+        stvehx  v16,0,r4
         addi    r0,r10,-1
         clrrwi  r4,r10,4            # the end of whole blocks
-        stvewx  v4,r5,r9
+        stvewx  v16,r5,r9
         subf    r4,r6,r4
-        stvewx  v4,r5,r12
+        stvewx  v16,r5,r12
         addi    r7,r10,-2
-        stvewx  v4,r5,r11
+        stvewx  v16,r5,r11
         mtcrf   2,r4                # cr6: 128, 64, 32, 16
-        stvebx  v5,0,r0
+        stvebx  v17,0,r0
         andi.   r0,r8,15
-        stvehx  v5,0,r7
+        stvehx  v17,0,r7
         cmplwi  cr1,r4,64
-        stvewx  v5,r10,r9
+        stvewx  v17,r10,r9
         li      r7,16
-        stvewx  v5,r10,r12
-        stvewx  v5,r10,r11
-        li      r11,48              # v1, v2 and v7 are the blocks that hold the bytes from r8 on
+        stvewx  v17,r10,r12
+        stvewx  v17,r10,r11
+        li      r11,48              # v1, v14 and v19 are the blocks that hold the bytes from r8 on
         bne     blocks_shifted
         bf      4*cr6+so,blocks_pair
         addi    r8,r8,16
@@ -80,13 +80,13 @@ blocks_fours:
 blocks_four:
         lvx     v0,0,r8
         lvx     v1,r7,r8
-        lvx     v2,r10,r8
-        lvx     v3,r11,r8
+        lvx     v14,r10,r8
+        lvx     v15,r11,r8
         addi    r8,r8,64
         stvx    v0,0,r6
         stvx    v1,r7,r6
-        stvx    v2,r10,r6
-        stvx    v3,r11,r6
+        stvx    v14,r10,r6
+        stvx    v15,r11,r6
         addi    r6,r6,64
         bdnz    blocks_four
         blr
@@ -100,34 +100,34 @@ blocks_far_four:
         lvx     v0,0,r8
         lvx     v1,r7,r8
         dcbt    r9,r8
-        lvx     v2,r10,r8
-        lvx     v3,r11,r8
+        lvx     v14,r10,r8
+        lvx     v15,r11,r8
         addi    r8,r8,64
         stvx    v0,0,r6
         stvx    v1,r7,r6
-        stvx    v2,r10,r6
-        stvx    v3,r11,r6
+        stvx    v14,r10,r6
+        stvx    v15,r11,r6
         addi    r6,r6,64
         bdnz    blocks_far_four
         blr
 
 blocks_shifted:
-        vperm   v4,v1,v2,v3
+        vperm   v16,v1,v14,v15
         bf      4*cr6+so,blocks_shifted_pair
-        vor     v1,v2,v2
-        vor     v2,v7,v7
-        lvx     v7,r11,r8
-        stvx    v4,0,r6
+        vor     v1,v14,v14
+        vor     v14,v19,v19
+        lvx     v19,r11,r8
+        stvx    v16,0,r6
         addi    r8,r8,16
-        vperm   v4,v1,v2,v3
+        vperm   v16,v1,v14,v15
         addi    r6,r6,16
 blocks_shifted_pair:
         bf      4*cr6+eq,blocks_shifted_fours
-        vperm   v5,v2,v7,v3
-        vor     v1,v7,v7
+        vperm   v17,v14,v19,v15
+        vor     v1,v19,v19
         addi    r8,r8,32
-        stvx    v4,0,r6
-        stvx    v5,r7,r6
+        stvx    v16,0,r6
+        stvx    v17,r7,r6
         addi    r6,r6,32
 blocks_shifted_fours:
         srwi    r5,r4,6
@@ -138,19 +138,19 @@ blocks_shifted_fours:
         li      r9,64
         bge     cr1,blocks_far_shifted
 blocks_shifted_four:
-        lvx     v2,r7,r8
+        lvx     v14,r7,r8
         lvx     v0,r10,r8
-        vperm   v4,v1,v2,v3
-        lvx     v6,r11,r8
-        vperm   v5,v2,v0,v3
+        vperm   v16,v1,v14,v15
+        lvx     v18,r11,r8
+        vperm   v17,v14,v0,v15
         lvx     v1,r9,r8
-        stvx    v4,0,r6
-        vperm   v4,v0,v6,v3
-        stvx    v5,r7,r6
-        vperm   v5,v6,v1,v3
+        stvx    v16,0,r6
+        vperm   v16,v0,v18,v15
+        stvx    v17,r7,r6
+        vperm   v17,v18,v1,v15
         addi    r8,r8,64
-        stvx    v4,r10,r6
-        stvx    v5,r11,r6
+        stvx    v16,r10,r6
+        stvx    v17,r11,r6
         addi    r6,r6,64
         bdnz    blocks_shifted_four
         blr
@@ -161,20 +161,20 @@ blocks_far_shifted:
         .p2align 4
 blocks_far_shifted_four:
         dcbt    r12,r8
-        lvx     v2,r7,r8
+        lvx     v14,r7,r8
         lvx     v0,r10,r8
         dcbt    r8,r0
-        vperm   v4,v1,v2,v3
-        lvx     v6,r11,r8
-        vperm   v5,v2,v0,v3
+        vperm   v16,v1,v14,v15
+        lvx     v18,r11,r8
+        vperm   v17,v14,v0,v15
         lvx     v1,r9,r8
-        stvx    v4,0,r6
-        vperm   v4,v0,v6,v3
-        stvx    v5,r7,r6
-        vperm   v5,v6,v1,v3
+        stvx    v16,0,r6
+        vperm   v16,v0,v18,v15
+        stvx    v17,r7,r6
+        vperm   v17,v18,v1,v15
         addi    r8,r8,64
-        stvx    v4,r10,r6
-        stvx    v5,r11,r6
+        stvx    v16,r10,r6
+        stvx    v17,r11,r6
         addi    r6,r6,64
         bdnz    blocks_far_shifted_four
         blr

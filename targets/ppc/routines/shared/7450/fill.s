@@ -68,7 +68,7 @@ fill_vectors:
         srwi    r0,r4,4
         lvsl    v0,0,r4             # the byte, from its two halves
         lvsl    v1,0,r0
-        vspltisb v2,4
+        vspltisb v14,4
         clrrwi  r7,r7,4
         subf    r5,r7,r6
         srwi    r0,r5,5
@@ -77,7 +77,7 @@ fill_vectors:
         vspltb  v1,v1,0
         mtctr   r0
         stw     r4,4(r3)
-        vslb    v1,v1,v2
+        vslb    v1,v1,v14
         stw     r4,8(r3)
         andi.   r5,r5,31
         li      r8,16

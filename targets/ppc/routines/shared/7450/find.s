@@ -1,6 +1,6 @@
 # As shared/750/find, but of more than 40 bytes behind the first word those behind 32 by vectors:
-# two blocks of 16 bytes at a time, at multiples of 32, which no page boundary parts.  Changes v0 to
-# v2, too.
+# two blocks of 16 bytes at a time, at multiples of 32, which no page boundary parts.  Changes v0,
+# v1 and v14, too.
 
         clrrwi  r8,r3,2
         rlwinm  r10,r3,3,27,28      # bits in front of the first byte
@@ -54,10 +54,10 @@ find_long:
         srwi    r0,r4,4
         lvsl    v0,0,r4             # the byte, from its two halves
         lvsl    v1,0,r0
-        vspltisb v2,4
+        vspltisb v14,4
         vspltb  v0,v0,0
         vspltb  v1,v1,0
-        vslb    v1,v1,v2
+        vslb    v1,v1,v14
         vor     v0,v0,v1
         subf    r11,r8,r6
         srwi    r11,r11,5
@@ -66,11 +66,11 @@ find_long:
         li      r5,16
 find_blocks:
         lvx     v1,0,r8
-        lvx     v2,r5,r8
+        lvx     v14,r5,r8
         vcmpequb. v1,v1,v0
         addi    r8,r8,32
         bne     cr6,find_even
-        vcmpequb. v2,v2,v0
+        vcmpequb. v14,v14,v0
         bdnzt   4*cr6+eq,find_blocks
         beq     cr6,absent
         addi    r8,r8,16

@@ -1,6 +1,6 @@
 # As shared/750/length, but by vectors behind the first 32 to 39 bytes: two blocks of 16 bytes at a
 # time, at multiples of 32, which no page boundary parts.  Each pair of words in front of them has
-# branches of its own, which are foreseen.  Changes v0 to v2, too.
+# branches of its own, which are foreseen.  Changes v0, v1 and v14, too.
 
         .include length_words
 length_pairs:
@@ -13,11 +13,11 @@ length_pairs:
         li      r5,16
 length_blocks:
         lvx     v1,0,r4
-        lvx     v2,r5,r4
+        lvx     v14,r5,r4
         vcmpequb. v1,v1,v0
         addi    r4,r4,32
         bne     cr6,length_even
-        vcmpequb. v2,v2,v0
+        vcmpequb. v14,v14,v0
         beq     cr6,length_blocks
         addi    r4,r4,16
 length_even:                        # 32 bytes behind the block that has the end

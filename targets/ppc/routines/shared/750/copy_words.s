@@ -85,21 +85,21 @@ copy_doubles:
         .p2align 5
 copy_lines:
         lfd     f0,8(r4)
-        lfd     f1,16(r4)
-        lfd     f2,24(r4)
-        lfdu    f3,32(r4)
+        lfd     f9,16(r4)
+        lfd     f10,24(r4)
+        lfdu    f11,32(r4)
         stfd    f0,8(r6)
-        stfd    f1,16(r6)
-        stfd    f2,24(r6)
-        stfdu   f3,32(r6)
+        stfd    f9,16(r6)
+        stfd    f10,24(r6)
+        stfdu   f11,32(r6)
         bdnz    copy_lines
 copy_rest:                          # fewer than 32 bytes
         andi.   r5,r5,7
         bf      4*cr6+so,copy_double
         lfd     f0,8(r4)
-        lfdu    f1,16(r4)
+        lfdu    f9,16(r4)
         stfd    f0,8(r6)
-        stfdu   f1,16(r6)
+        stfdu   f9,16(r6)
 copy_double:
         bf      4*cr7+lt,copy_end
         lfd     f0,8(r4)
@@ -118,13 +118,13 @@ copy_far:
 copy_far_lines:
         dcbt    r8,r4
         lfd     f0,8(r4)
-        lfd     f1,16(r4)
-        lfd     f2,24(r4)
-        lfdu    f3,32(r4)
+        lfd     f9,16(r4)
+        lfd     f10,24(r4)
+        lfdu    f11,32(r4)
         stfd    f0,8(r6)
-        stfd    f1,16(r6)
-        stfd    f2,24(r6)
-        stfdu   f3,32(r6)
+        stfd    f9,16(r6)
+        stfd    f10,24(r6)
+        stfdu   f11,32(r6)
         bdnz    copy_far_lines
         b       copy_rest
 

@@ -3,26 +3,26 @@
 #
 # 64 bytes or fewer may overlap: all are loaded, then stored.  More: 16 bytes bring the destination
 # to a multiple of 16, then 64 in a pass, and the last 64 again in front of the end.  Changes r0, r4
-# to r10, v0 to v7.
+# to r10, v0, v1, v14 to v19.
 
 copy_blocks:
         lxv     vs33,16(r4)
         bgt     cr6,copy_long
-        lxv     vs34,-32(r9)
-        lxv     vs35,-16(r9)
+        lxv     vs46,-32(r9)
+        lxv     vs47,-16(r9)
         stxv    vs32,0(r6)
         stxv    vs33,16(r6)
-        stxv    vs34,-32(r10)
-        stxv    vs35,-16(r10)
+        stxv    vs46,-32(r10)
+        stxv    vs47,-16(r10)
         blr
 
 copy_long:
         clrldi  r0,r6,60
-        lxv     vs36,-64(r9)        # the last ones, before anything is stored
-        lxv     vs37,-48(r9)
+        lxv     vs48,-64(r9)        # the last ones, before anything is stored
+        lxv     vs49,-48(r9)
         subfic  r0,r0,16
-        lxv     vs38,-32(r9)
-        lxv     vs39,-16(r9)
+        lxv     vs50,-32(r9)
+        lxv     vs51,-16(r9)
         stxv    vs32,0(r6)
         subf    r5,r0,r5
         add     r4,r4,r0
@@ -34,18 +34,18 @@ copy_long:
 copy_lines:
         lxv     vs32,0(r4)
         lxv     vs33,16(r4)
-        lxv     vs34,32(r4)
-        lxv     vs35,48(r4)
+        lxv     vs46,32(r4)
+        lxv     vs47,48(r4)
         addi    r4,r4,64
         stxv    vs32,0(r6)
         stxv    vs33,16(r6)
-        stxv    vs34,32(r6)
-        stxv    vs35,48(r6)
+        stxv    vs46,32(r6)
+        stxv    vs47,48(r6)
         addi    r6,r6,64
         bdnz    copy_lines
 copy_last:
-        stxv    vs36,-64(r10)
-        stxv    vs37,-48(r10)
-        stxv    vs38,-32(r10)
-        stxv    vs39,-16(r10)
+        stxv    vs48,-64(r10)
+        stxv    vs49,-48(r10)
+        stxv    vs50,-32(r10)
+        stxv    vs51,-16(r10)
         blr
