@@ -20,8 +20,11 @@ from rewriter.identify.trampolines import trusted
 from rewriter.road.options import Options
 from rewriter.road.pipeline import tune
 from rewriter.verify.check import verify
-from rewriter.verify.routines.calls import Calls
-from rewriter.verify.routines.replaceable import Known
+from rewriter.verify.routines import rules
+from rewriter.verify.routines.calls import ASSUMED, Calls
+from rewriter.verify.routines.replaceable import Known, Named
+from targets.ppc import routines
+from targets.ppc.asm.assembler import assemble
 from targets.ppc.registers import FPR, GPR, VR
 from tests.verification.tables.test_ppc_rows import assembled
 
@@ -124,6 +127,30 @@ def test_what_finds_variables_of_threads_is_known_by_name(tmp_path: Path) -> Non
     (found,) = trusted(program.image, program.listing, program.target)
     assert found.address == function(Known(program), "__tls_get_addr").start
     assert found.kept & VECTORS == VECTORS
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("vxor v2,v2,v2", "a trampoline's caller may have an argument in v2"),
+        ("lxvd2x vs45,0,r4", "a trampoline's caller may have an argument in v13"),
+        ("lfd f1,0(r4)", "a trampoline's caller may have an argument in f1"),
+        ("mtvsrd vs13,r4", "a trampoline's caller may have an argument in f13"),
+        ("vxor v1,v1,v1\n vxor v14,v14,v14\n vxor v19,v19,v19\n lfd f0,0(r4)", ()),
+        ("ld r9,0(r4)", (ASSUMED,)),
+    ],
+)
+def test_no_routine_writes_what_passes_other_arguments(
+    written: str, said: str | tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A trampoline of another file may come to it, though none of this file does."""
+    known = of(tmp_path)
+    other = function(known, "other")
+    named = Named(other.start, ("memcpy",), "symbol")
+    code = assemble(f" {written}\n blr", width=64, byteorder="little").code
+    routine = replace(routines.routine("power9", "memcpy"), code=code, entry=0)
+    monkeypatch.setattr(rules, "trusts_names", lambda _: True)
+    assert rules.preconditions(known, named, other, routine) == said
 
 
 def test_the_loader_keeps_vectors(monkeypatch: pytest.MonkeyPatch) -> None:

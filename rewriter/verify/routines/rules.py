@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from rewriter.analysis.program import Program
 from rewriter.contracts import CONTRACTS
+from rewriter.contracts.linkage import STANDARD
 from rewriter.core.assumptions import ARGUMENTS
 from rewriter.core.code.dataflow import written
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY
+from rewriter.core.isa.registers import register_mask
 from rewriter.core.plural import counted
 from rewriter.core.target.capability import trials_of
 from rewriter.core.target.protocol import Sequential, Tuned
@@ -111,8 +113,9 @@ def preconditions(
 
     A caller may keep a value in a register because nothing in the function writes it.  What it
     gives to another call does not show; that is assumed only of files whose routines are compiled
-    apart from their callers.  Of what the dynamic loader's trampolines do not save it is known that
-    callers have arguments there.
+    apart from their callers, and only of registers that the dynamic loader's trampolines save: they
+    come to routines of another file between where an argument is set and where the function that
+    it is for begins, as to memset through malloc.
     """
     lacking = without_entries(known, named, function, routine)
     if lacking:
@@ -137,6 +140,9 @@ def preconditions(
     relied = new & known.calls.relied_on(function)
     if relied:
         return f"a caller of a trampoline of this file may keep a value in {_first(target, relied)}"
+    handed = new & register_mask(trials_of(target).linkages[STANDARD].others)
+    if handed:
+        return f"a trampoline's caller may have an argument in {_first(target, handed)}"
     passed = new & _passed(target)
     if passed and not trusts_names(known.program.image):
         return f"a caller may keep an argument of another call in {_first(target, passed)}"
@@ -146,10 +152,6 @@ def preconditions(
 
 
 def _passed(target: Sequential) -> int:
-    """The registers that a call may be given something in."""
-    registers = {
-        register
-        for one in trials_of(target).linkages.values()
-        for register in (*one.arguments, *one.others, one.entry)
-    }
-    return sum(1 << register for register in registers)
+    """The registers that a call may be given something in, of the kinds that routines have."""
+    linkages = trials_of(target).linkages.values()
+    return register_mask(register for one in linkages for register in (*one.arguments, one.entry))
