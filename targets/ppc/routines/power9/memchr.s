@@ -1,8 +1,9 @@
 # memchr: r3 bytes, r4 byte, r5 how many; r3 the address of the first such byte, or zero.
 #
 # 64 bytes from the first one on where its page has as many, a line of 64 from a multiple of 64, then
-# two lines in a pass up to those with the last byte.  A byte differs from the one that is sought by
-# zero.
+# two lines in a pass up to those with the last byte: in the first passes each line has a branch, so
+# that it is known at once which of both has the byte; then both have one, whose history is short.
+# A byte differs from the one that is sought by zero.
 
 memchr: cmpldi  r5,0
         mtvsrws vs33,r4
@@ -60,8 +61,13 @@ memchr_lines:
         cmpld   r6,r4
         srdi    r5,r5,7             # pairs of lines in front of the one with the last byte
         addi    r5,r5,1
-        mtctr   r5
+        li      r7,3                # passes in which each line has a branch
         blt     memchr_absent
+        cmpld   cr5,r5,r7
+        isel    r7,r5,r7,4*cr5+lt
+        mtctr   r7
+        .p2align 5
+memchr_either:
         lxv     vs46,0(r4)
         lxv     vs47,16(r4)
         lxv     vs48,32(r4)
@@ -88,8 +94,11 @@ memchr_lines:
         vminub  v19,v16,v17
         vminub  v18,v18,v19
         vcmpequb. v18,v18,v0
+        bdnzt   4*cr6+eq,memchr_either
         bne     cr6,memchr_second_line
-        bdz     memchr_absent
+        subf.   r5,r7,r5
+        mtctr   r5
+        beq     memchr_absent
         .p2align 5
 memchr_pair:
         lxv     vs46,0(r4)

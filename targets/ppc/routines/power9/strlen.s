@@ -22,12 +22,12 @@ length_first:
 length_edge:                        # what is in the first page; zeros behind
         clrldi  r5,r3,60
         subfic  r5,r5,16
-        sldi    r6,r5,56
-        lxvl    vs46,r3,r6
+        sldi    r0,r5,56
+        lxvl    vs46,r3,r0
         vcmpequb v14,v14,v1
-        vctzlsbb r6,v14
-        cmpld   r6,r5
+        vctzlsbb r0,v14
+        cmpld   r0,r5
         clrrdi  r4,r3,4
         bge     length_on
-        mr      r3,r6
+        mr      r3,r0
         blr

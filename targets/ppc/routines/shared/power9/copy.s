@@ -9,9 +9,9 @@
         add     r9,r4,r5            # ends
         add     r10,r6,r5
         bgt     copy_more
-        sldi    r5,r5,56
-        lxvl    vs32,r4,r5
-        stxvl   vs32,r6,r5
+        sldi    r0,r5,56
+        lxvl    vs32,r4,r0
+        stxvl   vs32,r6,r0
         blr
 copy_more:
         lxv     vs32,0(r4)

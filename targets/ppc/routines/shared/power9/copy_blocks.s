@@ -2,8 +2,8 @@
 # and r10 are the ends; cr6 has r5 beside 64.
 #
 # 64 bytes or fewer may overlap: all are loaded, then stored.  More: 16 bytes bring the destination
-# to a multiple of 16, then 64 in a pass, and the last 64 again in front of the end.  Changes r0, r4
-# to r10, v0, v1, v14 to v19.
+# to a multiple of 16, then 64 in a pass, and the last 64 again in front of the end.  Changes r0, r6
+# to r8, v0, v1, v14 to v19.
 
 copy_blocks:
         lxv     vs33,16(r4)
@@ -24,19 +24,19 @@ copy_long:
         lxv     vs50,-32(r9)
         lxv     vs51,-16(r9)
         stxv    vs32,0(r6)
-        subf    r5,r0,r5
-        add     r4,r4,r0
+        subf    r7,r0,r5
+        add     r8,r4,r0
         add     r6,r6,r0
-        srdi.   r0,r5,6
+        srdi.   r0,r7,6
         beq     copy_last
         mtctr   r0
         .p2align 5
 copy_lines:
-        lxv     vs32,0(r4)
-        lxv     vs33,16(r4)
-        lxv     vs46,32(r4)
-        lxv     vs47,48(r4)
-        addi    r4,r4,64
+        lxv     vs32,0(r8)
+        lxv     vs33,16(r8)
+        lxv     vs46,32(r8)
+        lxv     vs47,48(r8)
+        addi    r8,r8,64
         stxv    vs32,0(r6)
         stxv    vs33,16(r6)
         stxv    vs46,32(r6)
