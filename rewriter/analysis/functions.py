@@ -8,16 +8,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, addresses, holders
+from rewriter.analysis.edges import CALL, RETURN
+from rewriter.analysis.flow import Graph
+from rewriter.analysis.returning import Returning, trapping
+from rewriter.core.addresses import NOWHERE, addresses, contains, holders
 from rewriter.core.code.listing import Listing, among
 from rewriter.core.code.program import Function, extents
 from rewriter.core.isa.instruction import CALLS, To, leading
 from rewriter.core.target.bundling import Bundling, Code, Range
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image
 from rewriter.elf.linking import Symbol
 
 STT_NOTYPE, STT_FUNC = 0, 2
+
+_CALL = "call"
+"""The source of a function that nothing but a direct call speaks for."""
 
 
 def find_functions(image: Image, frames: Iterable[Range]) -> tuple[Function, ...]:
@@ -80,11 +88,85 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
             address,
             stops[bisect_right(stops, address)],
             _unnamed(address),
-            "call",
+            _CALL,
         )
         for address in free
     ]
     return tuple(sorted((*functions, *extra)))
+
+
+def doubtful(graph: Graph, target: Sequential, begun: Iterable[int]) -> frozenset[int]:
+    """Starts of functions that may be data, as a program to be copied elsewhere may be.
+
+    Nothing but calls speaks for them, and control is not shown to come to all of their code, from
+    other functions or from one of the addresses at which code has `begun`.
+    """
+    called = [function for function in graph.functions if function.source == _CALL]
+    if not called:
+        return frozenset()
+    reached = _reached(graph, target, begun)
+    return frozenset(one.start for one in called if not _all_reached(graph, target, reached, one))
+
+
+def _reached(graph: Graph, target: Sequential, begun: Iterable[int]) -> NDArray[np.bool_]:
+    """By block, whether control comes there, or it is of a function that more than calls speak for.
+
+    From such functions it comes by calls and by branches that say where they lead: not from one
+    that runs over its end, nor by a table that may be longer than its function knows.
+    """
+    described = [function.source != _CALL for function in graph.functions]
+    known = np.array([*described, False])[graph.function_of]
+    places = graph.listing.addresses[graph.first]
+    begins = np.unique(addresses(place % (1 << 64) for place in begun))
+    found = known | contains(begins, places)
+    follows = np.flatnonzero(graph.kind != RETURN)
+    follows = follows[~known[graph.target[follows]]]
+    sources, targets = graph.source[follows], graph.target[follows]
+    ends = among(graph.listing.flows[graph.last - 1], leading(To.PLACE))
+    leaving = (graph.kind[follows] == CALL) | (ends[sources] & (targets != sources + 1))
+    found[targets[known[sources] & leaving]] = True
+    following: dict[int, list[int]] = {}
+    unknown = ~known[sources]
+    for block, to in zip(sources[unknown].tolist(), targets[unknown].tolist(), strict=True):
+        following.setdefault(block, []).append(to)
+    stopping = frozenset(trapping(graph, target.always_traps).tolist())
+    returning, queue = Returning(graph), np.flatnonzero(found & ~known).tolist()
+    while queue:
+        block = queue.pop()
+        for to in following.get(block, ()):
+            stops = to == block + 1 and (block in stopping or returning.stops(block))
+            if not (found[to] or stops):
+                found[to] = True
+                queue.append(to)
+    return found
+
+
+def _all_reached(
+    graph: Graph, target: Sequential, reached: NDArray[np.bool_], function: Function
+) -> bool:
+    """Whether control comes to all of a function, but for nops and ways in that are not taken.
+
+    In front of code may stand what makes the pointer to shared data, for callers that need it.
+    """
+    blocks = graph.blocks_of(function)
+    for block in (np.flatnonzero(~reached[blocks.start : blocks.stop]) + blocks.start).tolist():
+        start = _busy(graph, target, block)
+        if start is not None:
+            behind = int(graph.listing.addresses[graph.last[block] - 1]) + graph.listing.table.size
+            entries = target.entries(graph.listing, replace(function, start=start))
+            if behind not in entries or not reached[block + 1 : block + 2].any():
+                return False
+    return True
+
+
+def _busy(graph: Graph, target: Sequential, block: int) -> int | None:
+    """The address of the first instruction in a block that does something."""
+    first, last = int(graph.first[block]), int(graph.last[block])
+    places = graph.listing.addresses[first:last].tolist()
+    for place, insn in zip(places, graph.listing.insns_at(first, last), strict=True):
+        if insn is not None and not (target.is_nop(insn) or target.ends_group(insn)):
+            return int(place)
+    return None
 
 
 def has_symbol(function: Function) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rewriter.analysis import flow, jumps, labels, liveness
 from rewriter.analysis.edges import Convention, anything
 from rewriter.analysis.exception_ranges import ExceptionRanges
-from rewriter.analysis.functions import find_functions, with_called
+from rewriter.analysis.functions import doubtful, find_functions, with_called
 from rewriter.analysis.parts import parts_of
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import Islands, islands, locked_addresses, near_locks
@@ -52,6 +52,7 @@ from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
 from rewriter.elf.pins import (
     Source,
+    begun,
     fixed_words,
     kinds_of,
     known_at_run_time,
@@ -526,10 +527,17 @@ class Program:
         if table:
             return f"its code is known by address at run time: {table}"
         if not self.is_kernel:
-            return ""
+            is_doubtful = function.start in self._doubtful
+            return "it may be data: nothing known leads to all of it" if is_doubtful else ""
         if _holds(function, self._turning) or function.start in self._beside:
             return "it may run before addresses are translated"
         return f"the kernel names code in {self.unread}" if self.unread else ""
+
+    @cached_property
+    def _doubtful(self) -> frozenset[int]:
+        """Starts of functions that may be data; of a kernel's, tables say what is copied."""
+        words = relocated(self.image, self.target)
+        return doubtful(self.graph, self.target, begun(self.image, words))
 
     @cached_property
     def _turning(self) -> list[int]:

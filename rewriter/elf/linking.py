@@ -37,6 +37,8 @@ from rewriter.elf.headers import (
 
 _DT_NULL, DT_PLTRELSZ, DT_HASH, DT_INIT, DT_FINI = 0, 2, 4, 12, 13
 DT_PLTREL, DT_JMPREL = 20, 23
+CALLED_ARRAYS = {25: 27, 26: 28, 32: 33}
+"""DT_INIT_ARRAY, DT_FINI_ARRAY, DT_PREINIT_ARRAY: the tag of the size of each."""
 DYNAMIC_TABLES = {7: (8, SHT_RELA), 17: (18, SHT_REL), 36: (35, SHT_RELR)}
 """DT_RELA, DT_REL, DT_RELR: the tag of its size, and the section type it would have."""
 

@@ -23,15 +23,27 @@ from rewriter.elf.headers import (
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHT_DYNSYM,
+    SHT_FINI_ARRAY,
+    SHT_INIT_ARRAY,
     SHT_NOBITS,
     SHT_NULL,
+    SHT_PREINIT_ARRAY,
     SHT_REL,
     SHT_RELA,
     SHT_RELR,
     Layout,
 )
 from rewriter.elf.image import Image
-from rewriter.elf.linking import DT_FINI, DT_INIT, R_RELR, STT_FUNC, Symbol, tags_of
+from rewriter.elf.linking import (
+    CALLED_ARRAYS,
+    DT_FINI,
+    DT_INIT,
+    R_RELR,
+    STT_FUNC,
+    STT_GNU_IFUNC,
+    Symbol,
+    tags_of,
+)
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.lsda import lsda_ranges
 
@@ -141,7 +153,42 @@ def _called(image: Image, words: Mapping[int, int]) -> Iterator[int]:
         if r.dynamic and not r.r_sym and r.r_offset not in words
     )
     for place in (*(tags[tag] for tag in (DT_INIT, DT_FINI) if tag in tags), *resolvers):
-        yield image.code_address(Symbol("", place, 0, STT_FUNC, 0, 0, 0, True))
+        yield _code(image, place)
+
+
+def _code(image: Image, place: int) -> int:
+    """Where the code of a function begins that is called at an address."""
+    return image.code_address(Symbol("", place, 0, STT_FUNC, 0, 0, 0, True))
+
+
+def begun(image: Image, words: Mapping[int, int]) -> Iterator[int]:
+    """Where code begins that certainly runs, or may: the loader or a symbol of a function says so.
+
+    A symbol without a type may name data, and so may a word.  `words` are what relocations make.
+    """
+    yield image.entry
+    yield _code(image, image.entry)
+    yield from _called(image, words)
+    size = image.bits // 8
+    for start, end in _arrays(image):
+        for place in range(start, end - size + 1, size):
+            yield _code(image, words.get(place, _word(image, place)))
+    named = (s for s in image.symbols if s.st_shndx and s.st_type in (STT_FUNC, STT_GNU_IFUNC))
+    yield from map(image.code_address, named)
+
+
+def _arrays(image: Image) -> Iterator[_Extent]:
+    """The arrays of functions that are called at start and end; some are found twice."""
+    tags = tags_of(image.data, image.segments, Layout(image.bits, image.byteorder))
+    sections = (s for s in image.sections if s.sh_type in _CALLED and s.sh_flags & SHF_ALLOC)
+    found = [(s.sh_addr, s.sh_addr + s.sh_size) for s in sections]
+    for tag, size in CALLED_ARRAYS.items():
+        if tag in tags:
+            found.append((tags[tag], tags[tag] + tags.get(size, 0)))
+    loaded = list(_loaded(image))
+    for first, behind in found:
+        if any(start <= first and behind <= end for start, end in loaded):
+            yield first, behind
 
 
 def _words_of_data(
@@ -282,6 +329,9 @@ def site_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
 _Extent = tuple[int, int]
 """The first address of some bytes of the file, and the one behind them."""
 
+
+_CALLED = (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
+"""Sections of addresses of functions that are called at start and end."""
 
 _APART, _RELOCATING = (SHT_NULL, SHT_NOBITS, SHT_DYNSYM), (SHT_RELA, SHT_REL, SHT_RELR)
 """Sections without content or of symbols, and those that say what to relocate."""

@@ -328,7 +328,8 @@ class _Check:
 
     def _compared(self, function: Function) -> _Checked:
         checked = _Checked(function)
-        if function in self.replaced:
+        reason = self.program.not_understood(function)
+        if function in self.replaced and not reason:
             self._substitution(self.replaced[function], checked)
             return checked
         if self.substituted.strange(function):
@@ -336,7 +337,6 @@ class _Check:
             checked.findings.append(f"{function.name}: {reason}")
             checked.failed = True
             return checked
-        reason = self.program.not_understood(function)
         if reason:
             checked.findings.append(f"{function.name} changed, but cannot be followed: {reason}")
             checked.failed = True
