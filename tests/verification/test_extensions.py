@@ -105,10 +105,68 @@ def test_one_of_the_same_need_was_executed_before(start: str, may: bool, tmp_pat
     assert (hoisted(tmp_path, "powerpc64", "popcntd 5, 3", start=start) == "") == may
 
 
-def test_an_extension_may_go_behind_a_branch(tmp_path: Path) -> None:
-    """It is executed on one way less."""
+@pytest.mark.parametrize(("start", "may"), [("popcntd 8, 6", True), ("popcntb 8, 6", False)])
+def test_an_extension_may_go_behind_a_branch(start: str, may: bool, tmp_path: Path) -> None:
+    """It is executed on one way less, where another must have shown that the CPU has it."""
     texts = (("popcntd 5, 3", "nop"), ("nop", "popcntd 5, 3"))
-    old, new = (GUARDED.format(start="nop", first=one, second=two) for one, two in texts)
+    old, new = (GUARDED.format(start=start, first=one, second=two) for one, two in texts)
+    assert (said(tmp_path, "powerpc64", old, new) == "") == may
+
+
+PROBE = """
+    .machine power9
+    .globl f
+    .type f, @function
+f:  cmpwi 4, 0
+    {first}
+    beq 1f
+    cmpwi 5, 0
+    beq 2f
+    {probe}
+    bl g
+2:  {second}
+    blr
+1:  {third}
+    add 3, 3, 6
+    blr
+    .size f, .-f
+    .type g, @function
+g:  blr
+    .size g, .-g
+"""
+"""A caller that comes back from f by some ways knows that the CPU has what `probe` is."""
+
+
+@pytest.mark.parametrize(
+    ("others", "may"),
+    [
+        ({}, False),
+        ({"first": "popcntd 9, 3"}, True),
+        ({"first": "popcntb 9, 3"}, False),
+        ({"second": "popcntd 9, 3"}, False),
+        ({"third": "popcntd 9, 3"}, False),
+        ({"second": "popcntd 9, 3", "third": "popcntd 9, 3"}, False),
+    ],
+    ids=["alone", "before", "an older one", "behind a call", "aside", "both"],
+)
+def test_a_probe_stays_on_its_way(others: dict[str, str], may: bool, tmp_path: Path) -> None:
+    """Unless another of its need is executed before, or behind it with no call in between."""
+    around = {"first": "nop", "second": "nop", "third": "nop", **others}
+    old, new = (PROBE.format(probe=probe, **around) for probe in ("popcntd 9, 9", "nop"))
+    old, new = (text.replace("9, 3", "10, 3") for text in (old, new))
+    for folder, cpu in (("any", ""), ("old", "970"), ("new", "power7")):
+        (tmp_path / folder).mkdir()
+        found = said(tmp_path / folder, "powerpc64", old, new, cpu)
+        assert (found == "") == (may or cpu == "power7"), found
+        assert not found or "2.06" in found
+
+
+def test_a_probe_may_go_where_another_follows(tmp_path: Path) -> None:
+    """No way leads around it."""
+    old, new = (
+        PROBE.replace("bl g", "nop").format(probe=probe, first="nop", second=other, third="nop")
+        for probe, other in (("popcntd 9, 9", "popcntd 10, 3"), ("nop", "popcntd 10, 3"))
+    )
     assert said(tmp_path, "powerpc64", old, new) == ""
 
 
@@ -169,6 +227,17 @@ def test_an_extension_of_alpha_stays_behind_its_test(
         found = verify(program, after, lambda *progress: None, made_for=cpus.get(cpu)).findings
         assert any("may lack it" in str(one) for one in found) is (cpu == older != "")
         assert bool(found) is (cpu == older != "")
+
+
+def test_a_probe_of_alpha_stays(room: Room) -> None:
+    """Where the CPU is not known to have it."""
+    codes = ("ctpop t0,t0; ret", "unop; ret")
+    before, after = (room.holding(Alpha(), code) for code in codes)
+    program = analyse(before, Alpha())
+    for cpu, same in (("ev6", False), ("ev67", True)):
+        made_for = Alpha.cpus[cpu]
+        found = verify(program, after, lambda *progress: None, made_for=made_for).findings
+        assert (not found) is same
 
 
 def test_what_a_patched_file_is_made_for_says_its_manifest() -> None:

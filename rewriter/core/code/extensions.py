@@ -2,7 +2,8 @@
 
 Code asks what the CPU has, and branches around them where that is not there.  So none may come to
 where control leaves before the branch, unless every CPU that runs the code has it, or one of the
-same need was executed by then.
+same need was executed by then.  Code also finds out what the CPU has by executing one, and so none
+may go where no other of its need is (`rewriter/verify/probes.py`).
 """
 
 from __future__ import annotations
@@ -52,3 +53,25 @@ def uncertain(old: Leaving, new: Leaving, features: Collection[str]) -> str:
                 return f"{insn.name} is executed where the CPU may lack it ({needed})"
         first, start = last + 1, end + 1
     return ""
+
+
+def omitted(old: Leaving, new: Leaving, features: Collection[str]) -> frozenset[str]:
+    """What a CPU must have for old code to come to where it is left, and for new code need not.
+
+    The CPU is known to have `features`.
+    """
+    if not lacking(old[0], features):
+        return frozenset()
+    found, before, after = set[str](), {*features}, {*features}
+    first = start = 0
+    for last, end in zip(old[1], new[1], strict=True):
+        before |= needs(old[0][first : last + 1])
+        after |= needs(new[0][start : end + 1])
+        found |= before - after
+        first, start = last + 1, end + 1
+    return frozenset(found)
+
+
+def needs(insns: Iterable[Insn]) -> set[str]:
+    """The features that some instructions need."""
+    return {insn.op.needs for insn in insns} - {""}

@@ -20,6 +20,7 @@ from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Flow, Insn, To
 from rewriter.elf.image import Image
 from rewriter.verify.line_check import Match, matches
+from rewriter.verify.probes import Probes
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk import hints
 from rewriter.verify.walk.courses.opposites import Opposites
@@ -97,6 +98,7 @@ class Walk:
         pads = Pads(program, self.function, self.ways, self.led)
         shown, features = self.shown, self.features
         self.pairs = Pairs(program, self.function, self.prover, old, pads, shown, features)
+        self.probes = Probes(program, self.function, features)
         self.size = program.listing.table.size
         encode = self.target.table.encode
         self._nops = {encode(insn) for insn in self.target.nops(self.size)}
@@ -126,6 +128,8 @@ class Walk:
             self.findings += [f"{self.function.name}: {reason}" for reason in wrong]
         self._unvisited()
         self._new_writes()
+        if problem := self.probes.problem():
+            self.findings.append(f"{self.function.name}: {problem}")
 
     def _walk(self, queue: list[Pair], seen: set[Pair]) -> None:
         """From some pairs on, until nothing new follows."""
@@ -289,6 +293,9 @@ class Walk:
         if not self.reservations.locked.isdisjoint(old.addresses):
             self.reservations.same(course._replace(new=new), pair.new)
         evidence, resumed = self._compared(pair, old, new)
+        if not old.same_words(new):
+            code = (old.insns, old.exits), (new.insns, new.exits)
+            self.probes.compare(*code, old.addresses)
         self.evidence.append(evidence)
         self.covered.update(course.covered)
         self.visited.update(course.visited)
