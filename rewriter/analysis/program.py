@@ -20,6 +20,7 @@ from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import Islands, islands, locked_addresses, near_locks
 from rewriter.analysis.returning import returned_through
 from rewriter.analysis.values.chains import chained
+from rewriter.analysis.values.continued import continued
 from rewriter.analysis.values.keeping import spoiled
 from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
@@ -692,14 +693,16 @@ def analyse(
             {} if in_kernel else words,
         ),
     )
+    come_to = entries | held_by_words | references.labels
+    graph = continued(graph, target, come_to)
     live, changed = _registers(graph, target, jobs)
     if misled := jumps.misled(graph, references, relied, changed):
         references = jumps.without(references, misled)
-        graph = graph_of(references)
+        graph = continued(graph_of(references), target, come_to)
         live, changed = _registers(graph, target, jobs)
     if given := chained(graph, references, live, target, image, words):
         references = replace(references, chained=given)
-        graph = graph_of(references)
+        graph = continued(graph_of(references), target, come_to)
         live, changed = _registers(graph, target, jobs)
     held = (*held, *but_for_switches(named_by_words, references.tables))
     if TABLES not in assume:

@@ -1,6 +1,7 @@
 """What registers hold, as far as the text shows it.
 
 chains    Computed calls that give a nested function its static chain
+continued Return addresses that code makes itself: where control comes back to that went elsewhere
 heights   Whether the stack pointer is where it was when a function was entered, at a place in it
 keeping   Which registers calls change, though the calling standard has callees keep them
 memory    Registers that hold addresses of memory, where no device is
