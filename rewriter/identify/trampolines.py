@@ -73,12 +73,15 @@ def _handing_on(listing: Listing, target: Sequential) -> Iterator[Trusted]:
 
 
 def _behind_loads(listing: Listing, target: Sequential, least: int) -> NDArray[np.int64]:
-    """Where control goes on through a register, with so many loads from the stack since a call."""
+    """Where control goes on through a register, with so many registers loaded from the stack since
+    a call, or with what loads as many as it says."""
     table = listing.table
-    loads = np.array([*(table.effects(op).loads for op in table.rows), False, False])
+    effects = map(table.effects, table.rows)
+    many = [one.loads * (least if one.selected else len(one.writes)) for one in effects]
+    loads = np.array([*many, 0, 0])
     column, bit = divmod(target.stack, 64)
     stacked = listing.uses[:, column] >> np.uint64(bit) & np.uint64(1) != 0
-    count = np.cumsum(loads[listing.rows] & stacked)
+    count = np.cumsum(loads[listing.rows] * stacked)
     places = np.flatnonzero(among(listing.flows, leading(To.REGISTER)))
     calls = np.flatnonzero(among(listing.flows, _FAR))
     before = np.append(0, count[calls])[calls.searchsorted(places)]
@@ -95,6 +98,6 @@ def _loaded(listing: Listing, target: Sequential, at: int) -> int:
             break
         said = target.whole(insn)
         if said is not None and said[1:] == (target.stack, False):
-            loaded |= 1 << said[0] & ~written
+            loaded |= said[0] & ~written
         written |= target.table.defs(insn)
     return loaded

@@ -57,22 +57,22 @@ def unwound(number: int) -> int | None:
 
 
 def whole(insn: Insn) -> tuple[int, int, bool] | None:
-    """Register, base and direction of an instruction that saves or restores all of a register."""
+    """A mask of the register, base and direction of what saves or restores all of a register."""
     if insn.name not in _STORES | _LOADS:
         return None
-    return insn.operands[0], insn.operand("rb"), insn.name in _STORES
+    return 1 << insn.operands[0], insn.operand("rb"), insn.name in _STORES
 
 
 def saves(insn: Insn) -> int:
     """Mask of the register that an instruction stores whole, by the stack pointer."""
     said = whole(insn)
-    return 1 << said[0] if said is not None and said[1:] == (SP, True) else 0
+    return said[0] if said is not None and said[1:] == (SP, True) else 0
 
 
 def _touches_frame(insn: Insn) -> bool:
     """Whether the stack pointer moves, or a register is kept in the frame, as compilers do it."""
     said = whole(insn)
-    if said is not None and FRAME >> said[0] & FRAME_BASES >> said[1] & 1:
+    if said is not None and FRAME & said[0] and FRAME_BASES >> said[1] & 1:
         return True
     return insn.op.flow is Flow.NEXT and bool(TABLE.defs(insn) >> SP & 1)
 

@@ -57,8 +57,9 @@ STACK = SP
 
 _MOVE = table(32, "big").find("or")
 _WIDE = table(64, "big")
-_STORES = frozenset(("stw", "std", "stfd"))
-_LOADS = frozenset(("lwz", "ld", "lfd"))
+_STORES = frozenset(("stw", "std", "stfd", "stmw"))
+_LOADS = frozenset(("lwz", "ld", "lfd", "lmw"))
+_MANY = frozenset(("stmw", "lmw"))
 _STEPS = frozenset(("stwu", "stdu"))
 _FRAME = register_mask(
     (*range(GPR + 14, GPR + 32), *range(FPR + 14, FPR + 32), CR + 2, CR + 3, CR + 4, LR, SP)
@@ -98,10 +99,12 @@ def linear(insn: Insn) -> tuple[int, int, int] | None:
 
 
 def whole(insn: Insn) -> tuple[int, int, bool] | None:
-    """Register, base and direction of an instruction that saves or restores all of a register."""
+    """A mask of the registers, base and direction of what saves or restores all of them."""
     if insn.name not in _STORES | _LOADS or not insn.has("ra0"):
         return None
-    return insn.operands[0], insn.operand("ra0"), insn.name in _STORES
+    first = insn.operands[0]
+    last = GPR + 31 if insn.name in _MANY else first
+    return register_mask(range(first, last + 1)), insn.operand("ra0"), insn.name in _STORES
 
 
 def in_order(insn: Insn) -> bool:
@@ -113,6 +116,6 @@ def in_order(insn: Insn) -> bool:
     if insn.name in ("mtspr", "mfspr", "mftb"):
         return True
     said = whole(insn)
-    if said is not None and (_FRAME | 1 << GPR) >> said[0] & FRAME_BASES >> said[1] & 1:
+    if said is not None and (_FRAME | 1 << GPR) & said[0] and FRAME_BASES >> said[1] & 1:
         return True
     return insn.op.flow is Flow.NEXT and bool(_WIDE.defs(insn) & _POINTERS)

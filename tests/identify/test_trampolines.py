@@ -103,6 +103,38 @@ def test_what_makes_arguments_itself_is_none(loaded: str, tmp_path: Path) -> Non
     assert not trusted(program.image, program.listing, program.target)
 
 
+NARROW = (
+    ("stdu", "stwu"),
+    ("std ", "stw "),
+    ("ld 0", "lwz 0"),
+    ("mtctr 12", "mtctr 3\n{loaded}"),
+)
+"""With 32 bits; where it goes on is found out before the arguments are loaded."""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "is_one"),
+    [
+        ("lmw 3, 8(1)", True),
+        ("lmw 4, 12(1)\nlwz 3, 8(1)", True),
+        (LOADED.replace("ld ", "lwz ") + "lmw 30, 104(1)", True),
+        ("lmw 4, 12(1)", False),
+        ("lmw 3, 8(2)", False),
+        ("lmw 3, 8(1)\nli 9, 0", False),
+    ],
+    ids=["all", "all but one", "one by one", "one less", "not from the stack", "not kept"],
+)
+def test_many_registers_are_loaded_at_once(loaded: str, is_one: bool, tmp_path: Path) -> None:
+    source = HANDING_ON.replace("{loaded}", "")
+    for old, new in NARROW:
+        source = source.replace(old, new)
+    source = source.format(stored="stmw 3, 8(1)", loaded=loaded, look="li 4, 0")
+    program = assembled(source, tmp_path)
+    found = trusted(program.image, program.listing, program.target)
+    assert bool(found) is is_one
+    assert all(one.kept >> FPR + 1 & 1 for one in found)
+
+
 def test_what_it_comes_to_keeps_what_it_does_not_save(tmp_path: Path) -> None:
     """What it does not come to need not."""
     known = of(tmp_path)

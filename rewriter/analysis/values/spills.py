@@ -66,9 +66,9 @@ def _place(insn: Insn, target: Sequential) -> tuple[int, bool, int] | None:
     store, and how far off."""
     said = target.whole(insn)
     spelled = None if said is None else target.spelling.address(insn)
-    if said is None or spelled is None or spelled[0] != target.stack:
+    if said is None or spelled is None or spelled[0] != target.stack or said[0].bit_count() != 1:
         return None
-    return said[0], said[2], spelled[1]
+    return said[0].bit_length() - 1, said[2], spelled[1]
 
 
 def _moved(insn: Insn, size: int, target: Sequential) -> int:

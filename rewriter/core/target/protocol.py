@@ -603,8 +603,8 @@ class Sequential(Target, Protocol):
         ...
 
     def whole(self, insn: Insn) -> tuple[int, int, bool] | None:
-        """Of an instruction that does nothing but store or load a whole register: the register,
-        that of the address, and whether it stores; None of all others."""
+        """Of an instruction that does nothing but store or load whole registers: a mask of them,
+        the register of the address, and whether it stores; None of all others."""
         ...
 
     def saves(self, insn: Insn) -> int:

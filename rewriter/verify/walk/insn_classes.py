@@ -19,7 +19,7 @@ from rewriter.core.target.protocol import Sequential, is_hint
 
 NOP, HINT, WHOLE, PLACED, IDLE, WORD = 1, 2, 4, 8, 16, 32
 """It does nothing, and may go; it is a load that does nothing but ask for a line; it saves or
-restores a whole register; it is no transfer of control, and what it does depends on where it
+restores whole registers; it is no transfer of control, and what it does depends on where it
 stands; it does nothing, whether it may go or has its place; it accesses two bytes."""
 
 _WORD = 2  # bytes
@@ -82,7 +82,7 @@ class Kinds:
         return found.tobytes()
 
     def whole(self, listing: Listing, at: int) -> tuple[int, int, bool]:
-        """Of a WHOLE one: masks of the register and of that of the address; whether it saves."""
+        """Of a WHOLE one: masks of the registers and of that of the address; whether it saves."""
         word = int(listing.words[at])
         found = self._whole.get(word)
         if found is None:
@@ -90,8 +90,8 @@ class Kinds:
             said = None if insn is None else self.target.whole(insn)
             if said is None:
                 raise ValueError(f"no save or restore at {int(listing.addresses[at]):#x}")
-            register, base, saves = said
-            found = self._whole[word] = 1 << register, 1 << base, saves
+            registers, base, saves = said
+            found = self._whole[word] = registers, 1 << base, saves
         return found
 
     def _of(self, listing: Listing, first: int, last: int) -> bytes:

@@ -183,6 +183,28 @@ f:  .cfi_startproc
     .cfi_endproc
     .size f, .-f
 """
+MANY = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    stwu 1, -32(1)
+    .cfi_def_cfa_offset 32
+    {}
+    bl g
+    mr 30, 3
+    {}
+    addi 1, 1, 32
+    .cfi_def_cfa_offset 0
+    blr
+    .cfi_endproc
+    .size f, .-f
+    .type g, @function
+g:  .cfi_startproc
+    blr
+    .cfi_endproc
+    .size g, .-g
+"""
+"""Where two registers are saved, and where they are restored."""
 LI = 0x38000000
 FREE, HELD = (1, 2, 4), (3, 5, 6, 7, 8, 9)
 """Places by what r11 is set to: r0 may be written there, or not."""
@@ -266,6 +288,24 @@ def test_a_nop_behind_a_call_writes_nothing(tmp_path: Path, written: str, wrong:
     )
     said = said_of(old, changed_text(old, new))
     assert wrong in said if wrong else not said
+
+
+@pytest.mark.parametrize("last", ["saved", "restored"])
+def test_many_registers_are_saved_at_once(last: str, tmp_path: Path) -> None:
+    """What stands on the other side of the row that says so stays there."""
+    rows = {"saved": ".cfi_rel_offset r30, 24\n.cfi_rel_offset r31, 28"}
+    rows["restored"] = ".cfi_restore r30\n.cfi_restore r31"
+    bodies = {"saved": "stmw 30, 24(1)", "restored": "lmw 30, 24(1)"}
+    programs = []
+    for number, other in enumerate(("{body}\n{row}\naddi 5, 3, 1", "addi 5, 3, 1\n{row}\n{body}")):
+        parts = [
+            (other if name == last else "{body}\n{row}").format(body=body, row=rows[name])
+            for name, body in bodies.items()
+        ]
+        (tmp_path / str(number)).mkdir()
+        programs.append(assembled(MANY.format(*parts), tmp_path / str(number)))
+    old, new = programs
+    assert "unwind rows" in said_of(old, changed_text(old, new))
 
 
 def pair(source: str, folder: Path, *bodies: str) -> tuple[Program, Image]:
