@@ -112,8 +112,7 @@ def _entered(code: Facts, own: range, limit: int) -> Iterator[int]:
     yield from made[(made > low) & (made < high)].tolist()
     _, targets = code.distances
     yield from targets[(targets > low) & (targets < high)].tolist()
-    if low < code.image.entry < high:
-        yield code.image.entry
+    yield from (place for place in tables.called(code.image) if low < place < high)
     for place, value in tables.words_into(code.image, code.slots, low, high):
         if not _is_own(code, own, place):
             yield value

@@ -19,10 +19,12 @@ from targets.ia64.isa.fields import BUNDLE
 
 ET_DYN = 3
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
-_DATA_TYPES = (1, 14, 15, 16)
-"""SHT_PROGBITS, and the arrays of functions that run at start and end."""
+_APART, _RELOCATING = (0, 8, 11), (4, 9, 19)
+"""Sections without content (SHT_NULL, SHT_NOBITS) or of symbols (SHT_DYNSYM), and those that say
+what to relocate (SHT_RELA, SHT_REL, SHT_RELR)."""
 R_FPTR64LSB, R_DIR64LSB, R_REL64LSB, R_IPLTLSB = 0x47, 0x27, 0x6F, 0x81
-DT_PLTGOT = 3
+_UNWINDING = (".IA_64.unwind", ".IA_64.unwind_info")
+DT_PLTGOT, DT_INIT, DT_FINI = 3, 12, 13
 WORD = 8  # bytes of an address, and of an entry of a jump table
 _RESULT = 4  # the bit of a continuation that says what the handler sets
 _IVT, _IVT_SIZE = "ia64_ivt", 0x8000
@@ -101,11 +103,12 @@ def relocated(image: Linked) -> dict[int, int]:
 def pointed(image: Linked, text: Text) -> Addresses:
     """Every address in text that words of data or symbols may be.
 
-    Where a file may be loaded anywhere (ET_DYN), a word is none unless a relocation changes it.
+    Where a file may be loaded anywhere (ET_DYN), a word is none unless a relocation changes it; a
+    file whose addresses are fixed may have them at any byte, in what is packed.
     """
     found = [
-        addresses([image.entry % (1 << 64), *relocated(image).values()]),
-        addresses(s.st_value for s in image.symbols if s.st_shndx),
+        addresses([*called(image), *relocated(image).values()]),
+        addresses(s.st_value for s in image.symbols if s.st_shndx or (s.dynamic and s.st_value)),
     ]
     if image.e_type == ET_DYN:
         changed = [r for r in image.relocations if r.dynamic]
@@ -113,9 +116,15 @@ def pointed(image: Linked, text: Text) -> Addresses:
         places = addresses(r.r_offset for r in changed)
         found += [values[np.isin(at, places)] for at, values in _data(image)]
     else:
-        found += [values for _, values in _data(image)]
+        found += [v for shift in range(WORD) for _, v in _data(image, shift)]
     every = np.concatenate(found)
     return np.unique(every[_inside(text, every)])
+
+
+def called(image: Linked) -> list[int]:
+    """Where a program begins, and what the loader calls at start and end without a symbol."""
+    tags = _tags(image)
+    return [image.entry % (1 << 64), *(tags[tag] for tag in (DT_INIT, DT_FINI) if tag in tags)]
 
 
 def words_into(
@@ -148,17 +157,22 @@ def _inside(text: Text, every: Addresses) -> NDArray[np.bool_]:
     return np.asarray(text.addresses[at] == every)
 
 
-def _data(image: Linked) -> Iterator[tuple[Addresses, Addresses]]:
-    """The aligned words of data, with their addresses; what the unwind table has is no data."""
-    described = image.table(".IA_64.unwind_info")
+def _data(image: Linked, shift: int = 0) -> Iterator[tuple[Addresses, Addresses]]:
+    """The words of data, with their addresses, which divided by a word's size leave `shift`.
+
+    Data is all that is loaded and no code, of whatever type its section is, but for what symbols,
+    relocations and the unwind table say, which is read as such.
+    """
+    described = {image.table(name).start for name in _UNWINDING}
+    apart = _APART if image.e_type != ET_DYN else (*_APART, *_RELOCATING)
     for section in image.sections:
         code = section.sh_flags & SHF_EXECINSTR or not section.sh_flags & SHF_ALLOC
-        if code or section.sh_type not in _DATA_TYPES or section.sh_addr == described.start:
+        if code or section.sh_type in apart or section.sh_addr in described:
             continue
-        start = section.sh_addr + -section.sh_addr % 8
-        count = max(section.sh_addr + section.sh_size - start, 0) // 8
-        values = image.words(start, start + 8 * count, 8).astype(np.uint64)
-        yield shifted(start, 8 * np.arange(count)), values
+        start = section.sh_addr + (shift - section.sh_addr) % WORD
+        count = max(section.sh_addr + section.sh_size - start, 0) // WORD
+        values = image.words(start, start + WORD * count, WORD).astype(np.uint64)
+        yield shifted(start, WORD * np.arange(count)), values
 
 
 def shared_pointer(image: Linked) -> int | None:
@@ -166,11 +180,15 @@ def shared_pointer(image: Linked) -> int | None:
     for symbol in image.symbols:
         if symbol.name == "__gp" and symbol.st_shndx:
             return symbol.st_value
+    return _tags(image).get(DT_PLTGOT)
+
+
+def _tags(image: Linked) -> dict[int, int]:
+    """What the dynamic section says, by its tags."""
     table = image.table(".dynamic")
     stop = table.start + len(table) // WORD * WORD
-    pairs = image.words(table.start, stop, WORD).tolist() if len(table) else []
-    found = dict(zip(pairs[::2], pairs[1::2], strict=False))
-    return found.get(DT_PLTGOT)
+    pairs: list[int] = image.words(table.start, stop, WORD).tolist() if len(table) else []
+    return dict(zip(pairs[::2], pairs[1::2], strict=False))
 
 
 def led(image: Linked, place: int) -> int:

@@ -84,3 +84,32 @@ def test_only_what_the_loader_changes_names_code_of_a_library(
     assert inside not in tables.pointed(image, text)
     made = replace(image, data=bytes(data), e_type=e_type)
     assert (inside in tables.pointed(made, text)) == is_named
+
+
+@pytest.mark.parametrize("sh_type", [1, 7, 0x6FFFFFF0], ids=["data", "a note", "anything"])
+def test_what_is_loaded_names_code_of_a_program(image: Image, sh_type: int) -> None:
+    """Of whatever type the section is, and at any byte, in what is packed."""
+    table = image.table(".rodata")
+    inside = next(s.st_value for s in image.symbols if s.name == FUNCTION) + 16
+    text = read(image)
+    sections = tuple(
+        replace(one, sh_type=sh_type) if one.name == ".rodata" else one for one in image.sections
+    )
+    for place in (table.start + 16, table.start + 21):
+        data, offset = bytearray(image.data), image.offset_of(place)
+        data[offset : offset + 8] = inside.to_bytes(8, "little")
+        made = replace(image, data=bytes(data), e_type=2, sections=sections)
+        assert inside in tables.pointed(made, text)
+
+
+@pytest.mark.parametrize("tag", [tables.DT_INIT, tables.DT_FINI])
+def test_what_the_loader_calls_is_named(image: Image, tag: int) -> None:
+    """Code that only the dynamic section names."""
+    inside = next(s.st_value for s in image.symbols if s.name == FUNCTION) + 16
+    text, data = read(image), bytearray(image.data)
+    table = image.table(".dynamic")
+    tags = image.words(table.start, table.stop // 16 * 16, 8).tolist()[::2]
+    at = image.offset_of(table.start) + 16 * tags.index(tag)
+    data[at + 8 : at + 16] = inside.to_bytes(8, "little")
+    assert inside not in tables.pointed(image, text)
+    assert inside in tables.pointed(replace(image, data=bytes(data)), text)
