@@ -239,11 +239,12 @@ class _Check:
             functions = [function for function in functions if function in self.only]
         left = [function for function in functions if function not in self.replaced]
         frames = self.substituted.frames
-        self.flushes = flushes.read(self.program, listing, frames, left, self.prover, self.cpu)
-        listing = self.flushes.listing
-        self.versions = lines.read(self.program, listing, frames, left, self.prover)
-        listing, ways = self.versions.listing, self.ranges.ways
         known = self.prover, self.features
+        flushing = self.prover, self.cpu, self.features
+        self.flushes = flushes.read(self.program, listing, frames, left, *flushing)
+        listing = self.flushes.listing
+        self.versions = lines.read(self.program, listing, frames, left, *known)
+        listing, ways = self.versions.listing, self.ranges.ways
         self.detours = reading.read(self.program, listing, frames, ways, left, *known)
         listing = self.detours.listing
         # Nobody asks for the texts on the way any more.

@@ -14,6 +14,7 @@ from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.program import Program
 from rewriter.core.addresses import addresses
 from rewriter.core.assumptions import RETURNS
+from rewriter.core.code.extensions import lacking
 from rewriter.core.code.listing import FLOWS, INLINE, Listing
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.edit import Evidence
@@ -337,6 +338,8 @@ class Walk:
         if not any(kind & HINT for kind in new.kinds):
             return new
         gone = {*hints.added(old.insns, new.insns, self.target)} - {*new.exits}
+        if lacking((new.insns[slot] for slot in gone), self.features):
+            raise Different("a hint was added that the CPU may lack; --cpu names the CPU")
         for slot in gone:
             stretch = bisect_left(new.exits, slot)
             first = old.exits[stretch - 1] + 1 if stretch else 0

@@ -68,12 +68,12 @@ def library(folder: Path, name: str, code: str) -> image.Image:
     return image.parse(made.read_bytes(), "f.so")
 
 
-def compared(folder: Path, old: str, new: str) -> Verdict:
-    """What the verifier says of two versions of a function, for a 21264."""
+def compared(folder: Path, old: str, new: str, cpu: str = "ev67") -> Verdict:
+    """What the verifier says of two versions of a function, for a 21264 or another CPU."""
     before, after = library(folder, "old", old), library(folder, "new", new)
     target = targets.of(before).sequential
     assert target is not None
-    made_for = target.cpus["ev67"]
+    made_for = target.cpus[cpu]
     return verify(analyse(before, target), after, lambda *progress: None, made_for=made_for)
 
 

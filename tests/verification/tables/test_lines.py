@@ -76,15 +76,40 @@ def texts(after: str, before: str = "") -> tuple[str, str]:
     return first, second
 
 
-def said(folder: Path, after: str, before: str = "") -> Verdict:
+def said(folder: Path, after: str, before: str = "", cpu: str = "ev67") -> Verdict:
     """What the verifier says of the loop and of a new text."""
-    return compared(folder, *texts(after, before))
+    return compared(folder, *texts(after, before), cpu)
 
 
 def test_a_version_does_what_its_loop_does(tmp_path: Path) -> None:
     verdict = said(tmp_path, new())
     assert verdict.ok, verdict.findings
     assert verdict.changed_bytes
+
+
+@pytest.mark.parametrize(("cpu", "may"), [("ev6", True), ("ev56", False), ("ev4", False)])
+def test_a_version_is_for_cpus_that_have_what_it_is(cpu: str, may: bool, tmp_path: Path) -> None:
+    """WH64 came with the 21264."""
+    verdict = said(tmp_path, new(), cpu=cpu)
+    assert verdict.ok is may
+    assert may or any("the CPU may lack" in one for one in verdict.findings)
+
+
+@pytest.mark.parametrize(
+    ("hint", "cpu", "may"),
+    [
+        ("ldbu $31,64($1)", "ev6", True),
+        ("ldbu $31,64($1)", "ev5", False),
+        ("ldl $31,64($1)", "ev5", True),
+    ],
+)
+def test_a_hint_is_for_cpus_that_have_it(hint: str, cpu: str, may: bool, tmp_path: Path) -> None:
+    """One that loads a byte traps on others, though it does nothing else."""
+    after = old().replace("\tunop\n", f"\t{hint}\n", 1)
+    assert after != old()
+    verdict = said(tmp_path, after, cpu=cpu)
+    assert verdict.ok is may
+    assert may or any("the CPU may lack" in one for one in verdict.findings)
 
 
 LAST = "stq $18,56($1)"

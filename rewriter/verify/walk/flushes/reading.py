@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rewriter.analysis.program import Program
+from rewriter.core.code.extensions import lacking
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
@@ -59,16 +60,17 @@ def read(
     functions: Collection[Function],
     prover: Prover,
     cpu: Cpu | None,
+    features: frozenset[str],
 ) -> Flushes:
     """The text of a new file whose loops may flush what those of the old one did.
 
     On a CPU: where none is known, each address is flushed as before.  `frames` are the new file's
-    unwind entries by where they start.
+    unwind entries by where they start, `features` what every CPU has that runs the code.
     """
     known = program.target.flushing
     if known is None or not functions:
         return Flushes(new)
-    return _Reader(program, new, frames, known, prover, cpu).read(functions)
+    return _Reader(program, new, frames, known, prover, cpu, features).read(functions)
 
 
 @dataclass
@@ -79,6 +81,7 @@ class _Reader:
     known: Flushing
     prover: Prover
     cpu: Cpu | None
+    features: frozenset[str]
     shown: dict[int, list[Evidence]] = field(default_factory=dict)
     wrong: dict[int, str] = field(default_factory=dict)
     heads: dict[int, int] = field(default_factory=dict)
@@ -174,6 +177,9 @@ class _Reader:
             return
         if not around.alone(old) or len(new.places) < len(old.places):
             raise Different("a loop that flushes is not read as the one that was there")
+        insns = self.new.insns_at(new.places.start, new.places.stop)
+        if lacking((insn for insn in insns if insn is not None), self.features):
+            raise Different("the CPU may lack what a loop that flushes executes; --cpu names it")
         self._same_frame(around.function, new)
         self._entered(around.function, new)
         same_registers(old, new, around.live(old))

@@ -16,6 +16,7 @@ from functools import cached_property
 
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import LINES
+from rewriter.core.code.extensions import lacking, needs
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.code.shadows import in_shadow
@@ -77,15 +78,17 @@ def read(
     frames: Mapping[int, Fde],
     functions: Collection[Function],
     prover: Prover,
+    features: frozenset[str],
 ) -> Versions:
     """The text of a new file, in which loops of functions may have versions for long counts.
 
-    `frames` are its unwind entries by where they start.
+    `frames` are its unwind entries by where they start, `features` what every CPU has that runs
+    the code.
     """
     known = program.target.whole_lines
     if known is None or not functions:
         return Versions(new)
-    return _Reader(program, new, frames, known, prover).read(functions)
+    return _Reader(program, new, frames, known, prover, features).read(functions)
 
 
 @dataclass
@@ -95,6 +98,7 @@ class _Reader:
     frames: Mapping[int, Fde]
     known: WholeLines
     prover: Prover
+    features: frozenset[str]
     away: dict[int, set[int]] = field(default_factory=dict)
     spent: dict[int, dict[int, int]] = field(default_factory=dict)
     wrong: dict[int, str] = field(default_factory=dict)
@@ -140,7 +144,10 @@ class _Reader:
         places: list[int] = self.new.addresses[found.places.start : found.places.stop].tolist()
         ways: list[int] = self.new.addresses[list(found.ways)].tolist()
         near = {*places, *ways, found.head}
-        frame = self.frames.get(function.start)
+        frame, shown = self.frames.get(function.start), needs(found.version.loop)
+        insns = self.new.insns_at(found.places.start, found.places.stop)
+        if lacking((insn for insn in insns if insn is not None), self.features | shown):
+            raise Different("the CPU may lack what a version of a loop executes; --cpu names it")
         if frame is not None and frame.lsda is not None:
             raise Different("a version of a loop among exception ranges")
         if not self.program.locked_addresses.isdisjoint(near):
