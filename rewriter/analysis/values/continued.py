@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.analysis.edges import RETURN, WITHIN, Edges
 from rewriter.analysis.flow import Graph, between
@@ -66,18 +67,29 @@ def _makers(graph: Graph, target: Sequential) -> list[int]:
     listing = graph.listing
     at = _writers(graph, target.landing, 0, len(listing))
     at = at[~among(listing.flows[at], _LINKING)]
+    at = at[~_restored(graph, target, at)]
     words, which = np.unique(listing.words[at], return_inverse=True)
-    insns = [listing.table.decode(word) for word in words.tolist()]
-    plain = np.array([_is_restored(target, insn) for insn in insns], dtype=bool)[which]
-    at = at[~plain]
-    blocks = np.searchsorted(graph.first, at, side="right") - 1
-    found = set[int]()
-    for place, block in zip(at.tolist(), blocks.tolist(), strict=True):
-        made = _copied(target, listing.insn(place))
-        before = _writers(graph, made, int(graph.first[block]), place) if made is not None else at
-        if not len(before) or not _is_restored(target, listing.insn(int(before[-1]))):
-            found.add(int(graph.function_of[block]))
-    return sorted(found - {-1})
+    copied = (_copied(target, listing.table.decode(word)) for word in words.tolist())
+    source = np.array([-1 if register is None else register for register in copied])[which]
+    # Most copy what a load from the frame left in another register, just before.
+    saved = np.zeros(len(at), dtype=bool)
+    for register in sorted({*source.tolist()} - {-1}):
+        those = np.flatnonzero(source == register)
+        writers = _writers(graph, register, 0, len(listing))
+        before = writers.searchsorted(at[those])
+        those, last = those[before > 0], writers[before[before > 0] - 1]
+        first = graph.first[np.searchsorted(graph.first, at[those], side="right") - 1]
+        saved[those] = (last >= first) & _restored(graph, target, last)
+    blocks = np.searchsorted(graph.first, at[~saved], side="right") - 1
+    return sorted({*graph.function_of[blocks].tolist()} - {-1})
+
+
+def _restored(graph: Graph, target: Sequential, at: Edges) -> NDArray[np.bool_]:
+    """Which of some positions load a register from a function's frame."""
+    words, which = np.unique(graph.listing.words[at], return_inverse=True)
+    insns = map(graph.listing.table.decode, words.tolist())
+    plain = np.array([_is_restored(target, insn) for insn in insns], dtype=bool)
+    return np.asarray(plain[which])
 
 
 def _writers(graph: Graph, register: int, first: int, end: int) -> Edges:
