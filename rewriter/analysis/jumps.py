@@ -19,8 +19,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 
-import numpy as np
-
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.labels import Pairs, made
 from rewriter.analysis.parts import Parts
@@ -467,9 +465,8 @@ class _Settle:
         if not is_told or not _last(framed, jump):
             return False
         first = int(self.graph.first[self.graph.block_holding(jump)])
-        column, bit = divmod(self.target.stack, 64)
-        written = self.listing.defs[first : self.listing.index(jump), column] >> np.uint64(bit)
-        return not np.any(written & np.uint64(1))
+        before = slice(first, self.listing.index(jump))
+        return not self.listing.defs.has(self.target.stack, before).any()
 
     @cached_property
     def _names(self) -> list[int]:

@@ -79,9 +79,7 @@ def _behind_loads(listing: Listing, target: Sequential, least: int) -> NDArray[n
     effects = map(table.effects, table.rows)
     many = [one.loads * (least if one.selected else len(one.writes)) for one in effects]
     loads = np.array([*many, 0, 0])
-    column, bit = divmod(target.stack, 64)
-    stacked = listing.uses[:, column] >> np.uint64(bit) & np.uint64(1) != 0
-    count = np.cumsum(loads[listing.rows] * stacked)
+    count = np.cumsum(loads[listing.rows] * listing.uses.has(target.stack))
     places = np.flatnonzero(among(listing.flows, leading(To.REGISTER)))
     calls = np.flatnonzero(among(listing.flows, _FAR))
     before = np.append(0, count[calls])[calls.searchsorted(places)]

@@ -94,9 +94,7 @@ def _restored(graph: Graph, target: Sequential, at: Edges) -> NDArray[np.bool_]:
 
 def _writers(graph: Graph, register: int, first: int, end: int) -> Edges:
     """The positions from one to another that write a register."""
-    column, bit = divmod(register, 64)
-    written = graph.listing.defs[first:end, column] >> np.uint64(bit) & np.uint64(1)
-    return first + np.flatnonzero(written)
+    return first + np.flatnonzero(graph.listing.defs.has(register, slice(first, end)))
 
 
 def _is_restored(target: Sequential, insn: Insn | None) -> bool:

@@ -24,7 +24,6 @@ from rewriter.core.addresses import Sides, addresses, compact, contains, sides
 from rewriter.core.code.listing import FLOWS, INLINE, among
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, To, leading
-from rewriter.core.isa.interned import Interned
 from rewriter.core.isa.registers import of_row
 from rewriter.core.target.protocol import References, SharedPointer
 
@@ -85,18 +84,12 @@ class Text:
     @cached_property
     def writes(self) -> NDArray[np.int64]:
         """The positions that write the register, ascending."""
-        return np.flatnonzero(self._naming(self.graph.listing.defs))
+        return np.flatnonzero(self.graph.listing.defs.has(self.known.register))
 
     @cached_property
     def reads(self) -> bytes:
         """By position, whether it reads the register."""
-        return self._naming(self.graph.listing.uses).tobytes()
-
-    def _naming(self, masks: Interned) -> NDArray[np.bool_]:
-        """Which of some masks have the register."""
-        column, bit = divmod(self.known.register, 64)
-        some = masks.distinct[:, column] >> np.uint64(bit) & np.uint64(1) != 0
-        return np.asarray(some[masks.which])
+        return self.graph.listing.uses.has(self.known.register).tobytes()
 
     @cached_property
     def written(self) -> tuple[Sequence[int], Sequence[int]]:

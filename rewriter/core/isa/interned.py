@@ -69,6 +69,12 @@ class Interned:
         some = np.asarray(self.distinct.any(axis=1))
         return np.asarray(some[self.which])
 
+    def has(self, register: int, at: Places = slice(None)) -> NDArray[np.bool_]:
+        """By position, whether a register is there."""
+        column, bit = divmod(register, 64)
+        masks = (self.distinct[:, column] >> np.uint64(bit) & np.uint64(1)).astype(bool)
+        return np.asarray(masks[self.which[at]])
+
     def with_mask(self, at: Places, mask: int) -> Interned:
         """The same with one mask at some positions."""
         if not mask:

@@ -119,7 +119,7 @@ def gots(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:
     """
     sums = Sums(listing, functions, {}, GOT)
     standing = {place: value for place, _, _, value in sums.here()}
-    written = np.flatnonzero(listing.defs[:, 0] >> np.uint64(GOT) & np.uint64(1))
+    written = np.flatnonzero(listing.defs.has(GOT))
     owners, known = sums.owners(written), sums.owners(np.array([*standing], dtype=np.int64))
     making = np.isin(owners, known)
     found: dict[int, set[int | None]] = {}
