@@ -27,6 +27,7 @@ _start:
     fadd 1, 1, {read}
     mtlr 10
     blr
+    {end}
     .cfi_endproc
     .size _start, .-_start
     .p2align 4
@@ -38,6 +39,10 @@ g:  .cfi_startproc
     .cfi_endproc
     .size g, .-g
 """
+FRAMED = SOURCE.replace("mflr 10", "mflr 0\n stw 0, -8(1)").replace(
+    "mtlr 10", "lwz 0, -8(1)\n mtlr 0"
+)
+"""The same with the caller's address in the frame."""
 LABEL = "lis 9, .Llabel@ha\n addi 9, 9, .Llabel@l"
 HERE = "bl .Lhere\n.Lhere: mflr 9\n addi 9, 9, .Llabel-.Lhere"
 LEAVING = {
@@ -63,8 +68,8 @@ SAVED = {
 
 def program(folder: Path, machine: str, **parts: str) -> Program:
     """A program that is where its file says."""
-    texts = {"first": "fneg 0, 1", "inside": "nop", "read": "0", **parts}
-    source = SOURCE.format(**texts)
+    texts = {"first": "fneg 0, 1", "inside": "nop", "read": "0", "end": "", **parts}
+    source = texts.pop("source", SOURCE).format(**texts)
     if "64" in machine:
         source = source.replace("stw", "std").replace("lwz", "ld")
     folder.mkdir()
@@ -90,6 +95,28 @@ def said(folder: Path, machine: str, leave: str, old: dict[str, str], new: dict[
 def test_what_is_come_back_to_reads(leave: str, machine: str, tmp_path: Path) -> None:
     """What the function has put there."""
     assert said(tmp_path, machine, leave, {"first": "fneg 0, 1"}, {"first": "fabs 0, 1"})
+
+
+@pytest.mark.parametrize("machine", ("powerpc", "powerpc64le"))
+@pytest.mark.parametrize("end", ("b g", "blr", "mflr 8\n mtlr 8\n b g"))
+def test_where_code_asked_for_its_place_is_come_back_to(
+    end: str, machine: str, tmp_path: Path
+) -> None:
+    """Though all else that is put into the link register is the caller's address."""
+    asked = "bcl 20, 31, .Lhere\n.Lhere: cmpwi 3, 1\n blt .Llabel"
+    one, other = (
+        program(tmp_path / name, machine, leave=f"{asked}\n {name} 0, 1\n {end}", source=FRAMED)
+        for name in ("fneg", "fabs")
+    )
+    assert said_of(one, changed_text(one, other))
+
+
+@pytest.mark.parametrize("machine", ("powerpc", "powerpc64le"))
+def test_a_function_that_runs_into_another_is_come_back_to(machine: str, tmp_path: Path) -> None:
+    """With what it has put into the link register."""
+    leave = f"{LABEL}\n cmpwi 3, 1\n beq .Lend\n mtlr 10\n blr"
+    parts = ({"first": f"{one} 0, 1", "end": ".Lend: mtlr 9"} for one in ("fneg", "fabs"))
+    assert said(tmp_path, machine, leave, *parts)
 
 
 @pytest.mark.parametrize("machine", ("powerpc", "powerpc64le"))

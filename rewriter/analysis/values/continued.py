@@ -21,7 +21,7 @@ from rewriter.analysis.edges import RETURN, WITHIN, Edges
 from rewriter.analysis.flow import Graph, between
 from rewriter.core.code.listing import FLOW_CODE, FLOWS, among
 from rewriter.core.code.program import Origin
-from rewriter.core.isa.flow import Flow, To
+from rewriter.core.isa.flow import Flow, To, leading
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.protocol import Sequential
 
@@ -67,6 +67,7 @@ def _makers(graph: Graph, target: Sequential) -> list[int]:
     listing = graph.listing
     at = _writers(graph, target.landing, 0, len(listing))
     at = at[~among(listing.flows[at], _LINKING)]
+    here = _asking(graph, at)
     at = at[~_restored(graph, target, at)]
     words, which = np.unique(listing.words[at], return_inverse=True)
     copied = (_copied(target, listing.table.decode(word)) for word in words.tolist())
@@ -81,7 +82,19 @@ def _makers(graph: Graph, target: Sequential) -> list[int]:
         first = graph.first[np.searchsorted(graph.first, at[those], side="right") - 1]
         saved[those] = (last >= first) & _restored(graph, target, last)
     blocks = np.searchsorted(graph.first, at[~saved], side="right") - 1
-    return sorted({*graph.function_of[blocks].tolist()} - {-1})
+    return sorted({*graph.function_of[blocks].tolist(), *here} - {-1})
+
+
+def _asking(graph: Graph, writers: Edges) -> set[int]:
+    """The functions that ask where they stand, and are left by a block in which none of the
+    `writers` puts anything else into the link register."""
+    ends, owner = graph.listing.flows[graph.last - 1], graph.function_of
+    within = (graph.kind == WITHIN) & (graph.source < len(ends)) & (graph.target < len(ends))
+    source, target = graph.source[within], graph.target[within]
+    leaves = among(ends, leading(To.CALLER))
+    leaves[source[owner[source] != owner[target]]] = True
+    leaves[np.searchsorted(graph.first, writers, side="right") - 1] = False
+    return {*owner[leaves].tolist()}.intersection(owner[ends == _HERE].tolist())
 
 
 def _restored(graph: Graph, target: Sequential, at: Edges) -> NDArray[np.bool_]:
@@ -133,11 +146,19 @@ class _Links:
             return own != {True} or bool(self.graph.outside[block].any())
         if flow.to is To.PLACE:
             return int(self.graph.listing.targets[self.graph.last[block] - 1]) not in self.function
-        return flow.to is To.CALLER
+        return flow.to is To.CALLER or self._runs_on(block)
+
+    def _runs_on(self, block: int) -> bool:
+        """Whether control may fall from a block into another function."""
+        owners = self.graph.function_of[[to for to in self._following([block]) if to == block + 1]]
+        return bool((owners != self.graph.function_of[block]).any())
 
     def is_made(self, block: int) -> bool:
         """Whether a block may be left with a return address that the function made."""
-        return self._may_be_made(self.target.landing, int(self.graph.last[block]) - 1, set())
+        link, last = self.target.landing, int(self.graph.last[block]) - 1
+        if last in self._written(link).get(block, ()):  # control falls out of the block
+            return self._makes(link, last, set())
+        return self._may_be_made(link, last, set())
 
     def inside(self, ascending: Sequence[int]) -> list[int]:
         """The blocks of the function that start at one of some places, but for its own start, and
@@ -171,17 +192,18 @@ class _Links:
         if (register, end) in seen:
             return False
         seen.add((register, end))
-        return any(self._makes(at, seen) for at in self._last_writers(register, end))
+        return any(self._makes(register, at, seen) for at in self._last_writers(register, end))
 
-    def _makes(self, at: int, seen: set[tuple[int, int]]) -> bool:
-        insn, link = self.graph.listing.insn(at), self.target.landing
+    def _makes(self, register: int, at: int, seen: set[tuple[int, int]]) -> bool:
+        """Whether what a position leaves in a register may be an address that is not a caller's."""
+        insn = self.graph.listing.insn(at)
         if insn is None:
             return True
         if insn.op.flow.links:
-            return insn.op.flow is Flow.HERE
-        made = self.target.origin(insn)
-        if self.target.table.uses(insn) >> link & 1:
+            return insn.op.flow is Flow.HERE or register != self.target.landing
+        if self.target.table.defs(insn) >> self.target.stack & 1:  # the system's: all may change
             return False
+        made = self.target.origin(insn)
         if made is not None and made[0] is Origin.COPY:
             return self._may_be_made(made[1], at, seen)
         return not (made is not None and made[0] is Origin.MEMORY and self._is_frame(made[1], at))
@@ -224,6 +246,9 @@ class _Links:
             graph, found = self.graph, dict[int, list[int]]()
             ends = int(graph.first[self.blocks.start]), int(graph.last[self.blocks.stop - 1])
             places = _writers(graph, register, *ends)
+            if not self.target.saved >> register & 1:  # a call may leave anything there
+                calls = np.flatnonzero(among(graph.listing.flows[slice(*ends)], _CALLING))
+                places = np.union1d(places, calls + ends[0])
             blocks = graph.first.searchsorted(places, side="right") - 1
             for at, block in zip(places.tolist(), blocks.tolist(), strict=True):
                 insn = graph.listing.insn(at)
@@ -242,4 +267,5 @@ class _Links:
 
 
 _LINKING = frozenset(flow for flow in Flow if flow.links)
+_CALLING = _LINKING - {Flow.HERE}
 _HERE = FLOW_CODE[Flow.HERE]
