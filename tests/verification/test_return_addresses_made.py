@@ -112,10 +112,13 @@ def test_where_code_asked_for_its_place_is_come_back_to(
 
 
 @pytest.mark.parametrize("machine", ("powerpc", "powerpc64le"))
-def test_a_function_that_runs_into_another_is_come_back_to(machine: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("last", ("", "bne 0, .Lend"), ids=("falling", "past a branch"))
+def test_a_function_that_runs_into_another_is_come_back_to(
+    last: str, machine: str, tmp_path: Path
+) -> None:
     """With what it has put into the link register."""
     leave = f"{LABEL}\n cmpwi 3, 1\n beq .Lend\n mtlr 10\n blr"
-    parts = ({"first": f"{one} 0, 1", "end": ".Lend: mtlr 9"} for one in ("fneg", "fabs"))
+    parts = ({"first": f"{one} 0, 1", "end": f".Lend: mtlr 9\n {last}"} for one in ("fneg", "fabs"))
     assert said(tmp_path, machine, leave, *parts)
 
 

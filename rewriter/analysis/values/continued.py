@@ -144,9 +144,10 @@ class _Links:
         if flow.to is To.REGISTER:  # no switch
             own = {to in self.blocks for to in self._following([block])}
             return own != {True} or bool(self.graph.outside[block].any())
-        if flow.to is To.PLACE:
-            return int(self.graph.listing.targets[self.graph.last[block] - 1]) not in self.function
-        return flow.to is To.CALLER or self._runs_on(block)
+        place = int(self.graph.listing.targets[self.graph.last[block] - 1])
+        if flow.to is To.CALLER or (flow.to is To.PLACE and place not in self.function):
+            return True
+        return self._runs_on(block)
 
     def _runs_on(self, block: int) -> bool:
         """Whether control may fall from a block into another function."""
