@@ -9,7 +9,7 @@ mixing its callers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 
@@ -112,6 +112,24 @@ class Graph:
             elif block in found:
                 found[block].append(to)
         return found
+
+    def with_edges(
+        self,
+        source: NDArray[np.int64],
+        target: NDArray[np.int64],
+        kind: NDArray[np.int64],
+        passed: int,
+    ) -> Graph:
+        """The graph with more edges, along which the registers of a mask may carry values."""
+        first, which = len(self.source), self.passed.which
+        masks = replace(self.passed, which=np.append(which, np.zeros(len(source), which.dtype)))
+        return replace(
+            self,
+            source=np.append(self.source, source.astype(self.source.dtype)),
+            target=np.append(self.target, target.astype(self.target.dtype)),
+            kind=np.append(self.kind, kind.astype(self.kind.dtype)),
+            passed=masks.with_mask(slice(first, None), passed),
+        )
 
     @cached_property
     def outgoing(self) -> tuple[Edges, Edges]:

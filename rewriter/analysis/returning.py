@@ -10,7 +10,6 @@ A function may also run into the one behind it, which then returns for both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +20,6 @@ from rewriter.analysis.flow import Graph, between
 from rewriter.core.code.listing import FLOW_CODE, FLOWS, among
 from rewriter.core.isa.flow import CALLS, COMING_BACK, FALLING, To, leading
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.isa.interned import Interned
 from rewriter.core.target.protocol import Sequential
 
 _LEAVING = frozenset((To.CALLER, To.REGISTER, To.NOWHERE))
@@ -147,10 +145,8 @@ def trapping(graph: Graph, always_traps: Callable[[Insn], bool]) -> Edges:
     """The blocks that end in a trap written where control must not come, as `always_traps` says."""
     listing, last = graph.listing, graph.last - 1
     traps = np.flatnonzero(listing.flows[last] == FLOW_CODE[Flow.TRAP])
-    words, which = np.unique(listing.words[last[traps]], return_inverse=True)
-    insns = map(listing.table.decode, words.tolist())
-    never = [insn is not None and always_traps(insn) for insn in insns]
-    found: Edges = traps[np.array(never, dtype=bool)[which]]
+    never = listing.are(last[traps], lambda insn: insn is not None and always_traps(insn))
+    found: Edges = traps[never]
     return found
 
 
@@ -164,16 +160,8 @@ def returned_through(
     """
     owner, (blocks, to) = graph.function_of, _running_on(graph, target, unresolved)
     pairs = np.unique(np.stack((owner[to], owner[blocks])), axis=1) + len(graph.last)
-    source, callers = pairs.astype(graph.source.dtype)
-    which = np.append(graph.passed.which, np.zeros(len(source), dtype=np.uint16))
-    passed = Interned(graph.passed.distinct, which)
-    return replace(
-        graph,
-        source=np.append(graph.source, source),
-        target=np.append(graph.target, callers),
-        kind=np.append(graph.kind, np.full(len(source), RETURN, dtype=np.int8)),
-        passed=passed.with_mask(slice(len(graph.source), None), everything),
-    )
+    source, callers = pairs
+    return graph.with_edges(source, callers, np.full(len(source), RETURN), everything)
 
 
 def _running_on(graph: Graph, target: Sequential, unresolved: Iterable[int]) -> tuple[Edges, Edges]:
@@ -198,9 +186,7 @@ def _idle(graph: Graph, target: Sequential, blocks: Edges) -> NDArray[np.bool_]:
     listing, first, sizes = graph.listing, graph.first[blocks], (graph.last - graph.first)[blocks]
     begins = np.cumsum(sizes) - sizes
     positions = np.arange(sizes.sum()) + np.repeat(first - begins, sizes)
-    words, which = np.unique(listing.words[positions], return_inverse=True)
-    insns = map(listing.table.decode, words.tolist())
-    nop = np.array([insn is None or target.is_nop(insn) for insn in insns], dtype=bool)
-    busy = ~nop[which] & (listing.rows[positions] >= 0)
+    nop = listing.are(positions, lambda insn: insn is None or target.is_nop(insn))
+    busy = ~nop & (listing.rows[positions] >= 0)
     found: NDArray[np.bool_] = ~np.logical_or.reduceat(busy, begins) if len(blocks) else busy
     return found

@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,25 +41,11 @@ def continued(graph: Graph, target: Sequential, labels: Iterable[int]) -> Graph:
         for to in inside:
             edges += [(block, to, WITHIN) for block in leaving]
             edges += [(node, to, RETURN) for node in links.returning(leaving)]
-    return _with(graph, target.everything, edges, left) if left else graph
-
-
-def _with(
-    graph: Graph, everything: int, edges: Sequence[tuple[int, int, int]], left: Sequence[int]
-) -> Graph:
-    more = np.array(edges, dtype=np.int64).reshape(-1, 3)
-    source, to, kind = more.T
-    first = len(graph.source)
-    which = np.append(graph.passed.which, np.zeros(len(source), dtype=graph.passed.which.dtype))
-    passed = replace(graph.passed, which=which)
-    return replace(
-        graph,
-        source=np.append(graph.source, source.astype(graph.source.dtype)),
-        target=np.append(graph.target, to.astype(graph.target.dtype)),
-        kind=np.append(graph.kind, kind.astype(graph.kind.dtype)),
-        passed=passed.with_mask(slice(first, None), everything),
-        outside=graph.outside.with_mask(np.array(left), everything),
-    )
+    if not left:
+        return graph
+    sources, goals, kinds = np.array(edges, dtype=np.int64).reshape(-1, 3).T
+    outside = graph.outside.with_mask(np.array(left), target.everything)
+    return replace(graph.with_edges(sources, goals, kinds, target.everything), outside=outside)
 
 
 def _makers(graph: Graph, target: Sequential) -> list[int]:
@@ -99,10 +85,7 @@ def _asking(graph: Graph, writers: Edges) -> set[int]:
 
 def _restored(graph: Graph, target: Sequential, at: Edges) -> NDArray[np.bool_]:
     """Which of some positions load a register from a function's frame."""
-    words, which = np.unique(graph.listing.words[at], return_inverse=True)
-    insns = map(graph.listing.table.decode, words.tolist())
-    plain = np.array([_is_restored(target, insn) for insn in insns], dtype=bool)
-    return np.asarray(plain[which])
+    return graph.listing.are(at, partial(_is_restored, target))
 
 
 def _writers(graph: Graph, register: int, first: int, end: int) -> Edges:
@@ -151,8 +134,10 @@ class _Links:
 
     def _runs_on(self, block: int) -> bool:
         """Whether control may fall from a block into another function."""
-        owners = self.graph.function_of[[to for to in self._following([block]) if to == block + 1]]
-        return bool((owners != self.graph.function_of[block]).any())
+        owner, behind = self.graph.function_of, block + 1
+        if behind == len(owner) or owner[behind] == owner[block]:
+            return False
+        return behind in self._following([block])
 
     def is_made(self, block: int) -> bool:
         """Whether a block may be left with a return address that the function made."""

@@ -109,6 +109,14 @@ class Listing:
         """The instruction at a position, or None for data."""
         return None if self.rows[at] < 0 else self.table.decode(int(self.words[at]))
 
+    def are(
+        self, at: NDArray[np.integer[Any]], said: Callable[[Insn | None], bool]
+    ) -> NDArray[np.bool_]:
+        """Of some positions, whether something is true of their word, asked once of each word."""
+        words, which = np.unique(self.words[at], return_inverse=True)
+        answers = [said(self.table.decode(word)) for word in words.tolist()]
+        return np.asarray(np.array(answers, dtype=bool)[which])
+
     def stops(self, at: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Where inline data is no instruction of the machine: what comes there ends with a trap."""
         found: NDArray[np.bool_] = self.rows[at] == INLINE
