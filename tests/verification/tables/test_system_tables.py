@@ -176,22 +176,22 @@ def test_the_graph_has_both_ways_of_a_switch(room: Room) -> None:
     assert {graph.block_at(room.place.start + at) for at in (8, 16)} == set(following)
 
 
-_CALL = "addq a0,a1,t3; mov ra,t6; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret"
-"""The call, word 2, is one that may be traced; t3 is read by nobody else."""
+_CALL = "addq a0,a1,t3; mov ra,s0; bsr ra,.+4; addq a1,a2,v0; mov s0,ra; ret"
+"""The call, word 2, is one that may be traced; t3 is read by nobody else, and s0 survives calls."""
 
 
 @pytest.mark.parametrize(
     ("new", "is_right"),
     [
         (_CALL, True),
-        ("addq a1,a0,t3; mov ra,t6; bsr ra,.+4; addq a2,a1,v0; mov t6,ra; ret", True),
-        ("subq a0,a1,t3; mov ra,t6; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret", False),
-        ("unop; mov ra,t6; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret", False),
-        ("mov ra,t6; addq a0,a1,t3; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret", True),
-        ("addq a0,a1,t3; mov ra,t6; unop; addq a1,a2,v0; mov t6,ra; ret", False),
-        ("addq a0,a1,t3; mov ra,t6; unop; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret", False),
-        ("addq a0,a1,t3; mov ra,t6; bsr ra,.+8; addq a1,a2,v0; mov t6,ra; ret", False),
-        ("addq a0,a1,t3; mov ra,t6; bsr t1,.+4; addq a1,a2,v0; mov t6,ra; ret", False),
+        ("addq a1,a0,t3; mov ra,s0; bsr ra,.+4; addq a2,a1,v0; mov s0,ra; ret", True),
+        ("subq a0,a1,t3; mov ra,s0; bsr ra,.+4; addq a1,a2,v0; mov s0,ra; ret", False),
+        ("unop; mov ra,s0; bsr ra,.+4; addq a1,a2,v0; mov s0,ra; ret", False),
+        ("mov ra,s0; addq a0,a1,t3; bsr ra,.+4; addq a1,a2,v0; mov s0,ra; ret", True),
+        ("addq a0,a1,t3; mov ra,s0; unop; addq a1,a2,v0; mov s0,ra; ret", False),
+        ("addq a0,a1,t3; mov ra,s0; unop; bsr ra,.+4; addq a1,a2,v0; mov s0,ra; ret", False),
+        ("addq a0,a1,t3; mov ra,s0; bsr ra,.+8; addq a1,a2,v0; mov s0,ra; ret", False),
+        ("addq a0,a1,t3; mov ra,s0; bsr t1,.+4; addq a1,a2,v0; mov s0,ra; ret", False),
     ],
     ids=["same", "behind", "other", "gone", "order", "no call", "moved", "elsewhere", "link"],
 )
