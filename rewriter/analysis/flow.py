@@ -76,7 +76,7 @@ class Graph:
     def block_holding(self, address: int) -> int:
         """The block with an instruction at `address`."""
         at = self.listing.index(address)
-        return int(np.searchsorted(self.first, at, side="right")) - 1
+        return int(self.first.searchsorted(at, side="right")) - 1
 
     def blocks_of(self, function: Function) -> range:
         """The function's blocks."""

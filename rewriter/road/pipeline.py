@@ -290,15 +290,16 @@ class _Sequential:
         work = self.work
         if self.recalled is not None and self.routines is not None:
             self.recalled.recall(self.routines.choices, work.known.named)
-        later = [function for function in wanted if self._waits(function)]
+        entered = self._with_routines(wanted)
+        later = [function for function in entered if self._waits(function)]
         waiting = frozenset(later)
-        if self.routines is not None and any(map(self._untried, wanted)):
+        if any(map(self._untried, entered)):
             # All processes ask for it, and what finds it takes much memory.
             guarded(Substitute.name, work.known.prepare, lambda reason: None)
         left = (one for one in wanted if one not in waiting and not self._settled(one))
         if self.scatter is None:
             if work.options.max_edits is None:
-                self._look(wanted)
+                self._look(entered)
             self._functions(left, frozenset(), progress)
             stay = [function for function in later if not self._settled(function)]
         else:
@@ -335,10 +336,12 @@ class _Sequential:
                 progress("prove", at, len(self.functions))
             self.work.add(done)
 
-    def _look(self, functions: Iterable[Function]) -> None:
-        """Known routines are tried by all processes, before one gives them places in order."""
+    def _look(self, named: Sequence[Function]) -> None:
+        """Known routines are tried by all processes, before one gives them places in order.
+
+        `named` are the functions in which they are entered.
+        """
         if self.routines is not None:
-            named = [function for function in functions if self._entered(function)]
             choices = self.routines.choices
             learning = Together(Outcomes(self.work.known), choices)
             with spending(f"{Substitute.name}: trials"):
@@ -350,25 +353,28 @@ class _Sequential:
                 addresses = (one.address for one, _ in crowded)
                 choices.learn(dict(zip(addresses, found, strict=True)))
 
+    def _with_routines(self, functions: Iterable[Function]) -> Sequence[Function]:
+        """Those of some functions in which known routines are entered that may become others."""
+        known = () if self.routines is None else functions
+        return [function for function in known if self._entered(function)]
+
     def _entered(self, function: Function) -> Sequence[Named]:
         """The known routines that are entered in a function."""
         within = partial(self.work.known.within, function)
         return guarded(Substitute.name, within, lambda reason: [])
 
     def _untried(self, function: Function) -> bool:
-        """Whether known routines are entered there of which nobody looked for what may stand."""
+        """Whether nobody looked for what may stand for the known routines entered there."""
         known = {} if self.routines is None else self.routines.choices.first
-        named = self._entered(function)
-        return bool(named) and not any(one.address in known for one in named)
+        return not any(one.address in known for one in self._entered(function))
 
     def _waits(self, function: Function) -> bool:
-        """Whether a routine waits for the room that others leave: in a kernel each, elsewhere one
-        that calls another, which makes it faster where it stands."""
+        """Whether a known routine waits for the room that others leave: in a kernel each, elsewhere
+        one that calls another, which makes it faster where it stands."""
         work = self.work
 
         def waits() -> bool:
-            named = self.routines is not None and work.known.within(function)
-            if not named or work.program.not_understood(function):
+            if work.program.not_understood(function):
                 return False
             return self.scatter is not None or work.known.calls_another(function)
 

@@ -6,6 +6,7 @@ makes the listing: for fixed-width words with `decode_words`, for bundles slot b
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
+from rewriter.core.addresses import NOWHERE, Addresses, shifted, span
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.interned import AT_ONCE, Interned, Interner, Places, interned
 from rewriter.core.isa.operands import Kind, Words
@@ -88,15 +89,32 @@ class Listing:
 
     def index(self, address: int) -> int:
         """The position at `address`; KeyError if no instruction starts there."""
-        at = first_at(self.addresses, address)
-        if at == len(self.addresses) or self.addresses[at] != address:
+        at = self._position(address)
+        if at is None:
             raise KeyError(address)
         return at
 
     def has(self, address: int) -> bool:
         """Whether an instruction position is at `address`."""
-        at = first_at(self.addresses, address)
-        return at < len(self.addresses) and int(self.addresses[at]) == address
+        return self._position(address) is not None
+
+    def _position(self, address: int) -> int | None:
+        starts, firsts = self._runs
+        run = bisect_right(starts, address) - 1
+        step, rest = divmod(address - starts[run], self.table.size)
+        at = firsts[run] + step
+        return at if not rest and firsts[run] <= at < firsts[run + 1] else None
+
+    @cached_property
+    def _runs(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Where runs of instructions without a gap start, and the position of the first of each.
+
+        An empty run is before all, and the last position is behind all.
+        """
+        gaps = np.flatnonzero(np.diff(self.addresses) != self.table.size) + 1
+        firsts = [0, *gaps.tolist()] if len(self) else []
+        starts = self.addresses[np.array(firsts, dtype=np.int64)].tolist()
+        return [-1, *starts], [0, *firsts, len(self)]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The positions in [start, end) as a half-open range; those asked for last are known."""
