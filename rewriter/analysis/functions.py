@@ -32,7 +32,8 @@ def find_functions(image: Image, frames: Iterable[Range]) -> tuple[Function, ...
     """Non-overlapping functions, ascending.
 
     An unwind entry is what a debugger trusts, so it wins; a sized function symbol adds a range
-    where no unwind entry is.  A range without a symbol is called `sub_` and its address.
+    where no unwind entry is.  A range without a symbol is called `sub_` and its address.  Where no
+    sections say what is code, a symbol without a type may be of data.
     """
     symbols = function_symbols(image)
     names = _names(symbols)
@@ -44,7 +45,8 @@ def find_functions(image: Image, frames: Iterable[Range]) -> tuple[Function, ...
     covered = sorted((start, end) for start, (end, _) in ranges.items())
     for symbol in symbols:
         start, end = symbol.st_value, symbol.st_value + symbol.st_size
-        if symbol.st_size and end <= NOWHERE and not _overlaps(covered, start, end):
+        is_code = symbol.st_type == STT_FUNC or image.is_sectioned
+        if is_code and 0 < symbol.st_size <= NOWHERE - start and not _overlaps(covered, start, end):
             ranges.setdefault(start, (end, "symbol"))
     repeated = {name for name, times in Counter(names.values()).items() if times > 1}
     found: list[Function] = []
@@ -95,13 +97,18 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
     return tuple(sorted((*functions, *extra)))
 
 
+def is_only_called(function: Function) -> bool:
+    """Whether nothing but calls speaks for a function."""
+    return function.source == _CALL
+
+
 def doubtful(graph: Graph, target: Sequential, begun: Iterable[int]) -> frozenset[int]:
     """Starts of functions that may be data, as a program to be copied elsewhere may be.
 
     Nothing but calls speaks for them, and control is not shown to come to all of their code, from
     other functions or from one of the addresses at which code has `begun`.
     """
-    called = [function for function in graph.functions if function.source == _CALL]
+    called = [function for function in graph.functions if is_only_called(function)]
     if not called:
         return frozenset()
     reached = _reached(graph, target, begun)
@@ -114,7 +121,7 @@ def _reached(graph: Graph, target: Sequential, begun: Iterable[int]) -> NDArray[
     From such functions it comes by calls and by branches that say where they lead: not from one
     that runs over its end, nor by a table that may be longer than its function knows.
     """
-    described = [function.source != _CALL for function in graph.functions]
+    described = [not is_only_called(function) for function in graph.functions]
     known = np.array([*described, False])[graph.function_of]
     places = graph.listing.addresses[graph.first]
     begins = np.unique(addresses(place % (1 << 64) for place in begun))

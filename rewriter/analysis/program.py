@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rewriter.analysis import flow, jumps, labels, liveness
 from rewriter.analysis.edges import Convention, anything
 from rewriter.analysis.exception_ranges import ExceptionRanges
-from rewriter.analysis.functions import doubtful, find_functions, with_called
+from rewriter.analysis.functions import doubtful, find_functions, is_only_called, with_called
 from rewriter.analysis.parts import parts_of
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import Islands, islands, locked_addresses, near_locks
@@ -533,6 +533,12 @@ class Program:
         if _holds(function, self._turning) or function.start in self._beside:
             return "it may run before addresses are translated"
         return f"the kernel names code in {self.unread}" if self.unread else ""
+
+    def may_be_data(self, function: Function) -> bool:
+        """Whether a function is left alone that may be data, where no sections say what is code."""
+        if self.image.is_sectioned or not is_only_called(function):
+            return False
+        return bool(self.not_understood(function))
 
     @cached_property
     def _doubtful(self) -> frozenset[int]:

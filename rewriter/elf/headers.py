@@ -13,7 +13,8 @@ from rewriter.core.errors import BadInput
 from rewriter.core.readings.machine import ByteOrder
 
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
-PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_GNU_RELRO = 1, 2, 4, 0x6474E552
+PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_PHDR, PT_GNU_RELRO = 1, 2, 3, 4, 6, 0x6474E552
+PT_IA_64_UNWIND = 0x70000001
 PF_X, PF_W, PN_XNUM = 1, 2, 0xFFFF
 SHT_NULL, SHT_STRTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 0, 3, 4, 7, 8, 9
 SHT_DYNSYM, SHT_RELR = 11, 19

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -14,10 +15,13 @@ import numpy.typing as npt
 from rewriter.core.errors import BadInput
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.ident import Ident
+from rewriter.elf.bare.data import certain, without
 from rewriter.elf.headers import (
     ET_DYN,
     PF_W,
     PF_X,
+    PT_DYNAMIC,
+    PT_IA_64_UNWIND,
     PT_LOAD,
     SHF_ALLOC,
     SHF_EXECINSTR,
@@ -45,6 +49,9 @@ Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 _NO_DESCRIPTORS = Descriptors()
 
 _SIDES = ("__start_", "__stop_")
+
+_ALONE = {".dynamic": PT_DYNAMIC, ".IA_64.unwind": PT_IA_64_UNWIND}
+"""Sections that have a segment of their own."""
 
 LARGEST_FILL = 1 << 26
 """Bytes that may be read beyond what the file has: a damaged header shall not fill the memory."""
@@ -86,11 +93,19 @@ class Image:
         """Return the addresses of the section of that name; empty where there is none of it.
 
         A section without bytes in the file is zeros in memory, of a size that nothing bounds.
+        Without section headers a segment may be nothing but such a section.
         """
         found = self.section(name)
+        if found is None and not self.is_sectioned:
+            return self._segment(_ALONE.get(name))
         if found is None or found.sh_type == SHT_NOBITS:
             return range(0)
         return range(found.sh_addr, found.sh_addr + found.sh_size)
+
+    def _segment(self, p_type: int | None) -> range:
+        """The addresses of what the file has of a segment; empty where there is none."""
+        found = next((s for s in self.segments if s.p_type == p_type), None)
+        return range(0) if found is None else range(found.p_vaddr, found.p_vaddr + found.p_filesz)
 
     def enclosed(self, name: str) -> range:
         """Return the addresses between the symbols __start_`name` and __stop_`name`.
@@ -199,24 +214,34 @@ class Image:
     def executable_ranges(self) -> tuple[tuple[int, int], ...]:
         """Return (start, end) addresses of code: sections, or PF_X segments without sections.
 
-        They ascend and do not overlap: sections that do are one range.
+        They ascend and do not overlap: sections that do are one range.  What of such segments is
+        certainly data is left out.
         """
+        return self._code
+
+    @cached_property
+    def _code(self) -> tuple[tuple[int, int], ...]:
         wanted = SHF_ALLOC | SHF_EXECINSTR
         ranges = [
             (s.sh_addr, s.sh_addr + s.sh_size)
             for s in self.sections
             if s.sh_flags & wanted == wanted and s.sh_type != SHT_NOBITS and s.sh_size
-        ] or [
-            (s.p_vaddr, s.p_vaddr + s.p_filesz)
-            for s in self.segments
-            if s.p_type == PT_LOAD and s.p_flags & PF_X and s.p_filesz
-        ]
+        ] or [(code.start, code.stop) for code in self._loaded_to_execute()]
         found: list[tuple[int, int]] = []
         for start, end in sorted(ranges):
             if found and start < found[-1][1]:
                 start, end = found[-1][0], max(end, found.pop()[1])
             found.append((start, end))
         return tuple(found)
+
+    def _loaded_to_execute(self) -> Iterator[range]:
+        """What of the segments with code may be code."""
+        segments = [
+            range(s.p_vaddr, s.p_vaddr + s.p_filesz)
+            for s in self.segments
+            if s.p_type == PT_LOAD and s.p_flags & PF_X and s.p_filesz
+        ]
+        return without(segments, certain(self)) if segments else iter(())
 
     def words(self, start: int, end: int, size: int) -> Words:
         """Return [start, end) as unsigned words of `size` bytes: a read-only view of the file."""

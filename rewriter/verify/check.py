@@ -22,7 +22,7 @@ from rewriter.analysis.program import Program, analyse, listed
 from rewriter.core.assumptions import EVERY
 from rewriter.core.code import extensions
 from rewriter.core.code.listing import Listing
-from rewriter.core.code.program import Function
+from rewriter.core.code.program import Function, extents
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.run.garbage import seldom_collected
@@ -301,10 +301,14 @@ class _Check:
             return None
 
     def owners(self, changed: Offsets) -> tuple[list[Function], Offsets]:
-        """The functions with changed bytes, and the changed offsets that are in none."""
+        """The functions with changed bytes, and the changed offsets that are in none.
+
+        What may be data is no function: jump tables of others may be in it.
+        """
         program = self.program
-        found, elsewhere = owners(program.image, program.ranges, changed)
-        return [program.functions[n] for n in found], elsewhere
+        functions = [one for one in program.functions if not program.may_be_data(one)]
+        found, elsewhere = owners(program.image, extents(functions), changed)
+        return [functions[n] for n in found], elsewhere
 
     def _place(self, offset: int) -> str:
         for section in self.program.image.sections:

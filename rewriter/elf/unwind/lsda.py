@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rewriter.core.leb128 import padded_uleb
-from rewriter.elf.dwarf import FIXED, DW_EH_PE_omit, DW_EH_PE_uleb128, DwarfReader
+from rewriter.elf.dwarf import FIXED, DW_EH_PE_omit, DW_EH_PE_uleb128, DwarfReader, Loaded
 from rewriter.elf.emit import Patch
-from rewriter.elf.image import Image
 from rewriter.elf.unwind.entries import Fde
 
 
@@ -44,31 +43,16 @@ class Record(NamedTuple):
     end: int
 
 
-def lsda_ranges(image: Image, fde: Fde) -> list[CallSite]:
+def lsda_ranges(image: Loaded, fde: Fde) -> list[CallSite]:
     """Return the call sites of the function in table order; empty without an LSDA."""
     return [record.site for record in records(image, fde)]
 
 
-def records(image: Image, fde: Fde) -> list[Record]:
+def records(image: Loaded, fde: Fde) -> list[Record]:
     """Return the call-site records of the function in table order; empty without an LSDA."""
     if fde.lsda is None:
         return []
-    segment = image.segment_of(fde.lsda)
-    offset = image.offset_of(fde.lsda)
-    assert segment is not None
-    end = segment.p_offset + segment.p_filesz
-    reader = DwarfReader(image, offset, end, fde.lsda - offset, f"LSDA of {fde.start:#x}")
-    pads_encoding = reader.fixed("B")
-    pads = fde.start
-    if pads_encoding != DW_EH_PE_omit:
-        pads = reader.pointer(pads_encoding)
-    if reader.fixed("B") != DW_EH_PE_omit:
-        reader.uleb()
-    encoding = reader.fixed("B")
-    size = reader.uleb()
-    if reader.offset + size > end:
-        raise reader.bad(f"call-site table of {size:#x} bytes")
-    reader.end = reader.offset + size
+    reader, pads, encoding, _ = _header(image, fde, fde.lsda)
     found: list[Record] = []
     while reader.offset < reader.end:
         (start, first), (length, second), (pad, third) = (_read(reader, encoding) for _ in "123")
@@ -76,6 +60,43 @@ def records(image: Image, fde: Fde) -> list[Record]:
         site = CallSite(start, start + length, pads + pad if pad else None, reader.uleb())
         found.append(Record(site, (first, second, third), pads, reader.offset))
     return found
+
+
+def area(image: Loaded, fde: Fde) -> range:
+    """The addresses of an LSDA: up to the last type, or to the last call site where it has none.
+
+    What a function may throw, where it says so, stands behind, and how much that is says nobody.
+    """
+    if fde.lsda is None:
+        return range(0)
+    reader, _, _, types = _header(image, fde, fde.lsda)
+    return range(fde.lsda, max(reader.end, types) + reader.bias)
+
+
+def _header(image: Loaded, fde: Fde, place: int) -> tuple[DwarfReader, int, int, int]:
+    """Return a reader of the call sites alone, what pads count from, the encoding, and the types.
+
+    Those end at an offset of the file; it is 0 where there are none.
+    """
+    segment = image.segment_of(place)
+    offset = image.offset_of(place)
+    assert segment is not None
+    end = segment.p_offset + segment.p_filesz
+    reader = DwarfReader(image, offset, end, place - offset, f"LSDA of {fde.start:#x}")
+    pads_encoding = reader.fixed("B")
+    pads = fde.start
+    if pads_encoding != DW_EH_PE_omit:
+        pads = reader.pointer(pads_encoding)
+    types = 0
+    if reader.fixed("B") != DW_EH_PE_omit:
+        distance = reader.uleb()
+        types = reader.offset + distance
+    encoding = reader.fixed("B")
+    size = reader.uleb()
+    if reader.offset + size > end:
+        raise reader.bad(f"call-site table of {size:#x} bytes")
+    reader.end = reader.offset + size
+    return reader, pads, encoding, types
 
 
 def _read(reader: DwarfReader, encoding: int) -> tuple[int, Field]:
@@ -113,7 +134,7 @@ def retime(
     return patches
 
 
-def _written(number: int, size: int, encoding: int, image: Image) -> bytes | None:
+def _written(number: int, size: int, encoding: int, image: Loaded) -> bytes | None:
     """A number in a field; None where it does not fit, or the field is not understood."""
     if number < 0:
         return None

@@ -12,9 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from rewriter.core.errors import BadInput
 from rewriter.core.readings.machine import ByteOrder
-from rewriter.elf.dwarf import DwarfReader
+from rewriter.elf.dwarf import DwarfReader, Loaded
 from rewriter.elf.emit import Patch
-from rewriter.elf.image import Image
 from rewriter.elf.unwind.entries import Cie, Fde
 
 DW_CFA_nop, DW_CFA_set_loc, DW_CFA_GNU_args_size = 0x00, 0x01, 0x2E
@@ -229,7 +228,7 @@ class _State:
         "advances", "cfa", "cie", "end", "initial", "pushed", "registers", "set_loc", "stack",
     )  # fmt: skip
 
-    def __init__(self, cie: Cie, image: Image) -> None:
+    def __init__(self, cie: Cie, image: Loaded) -> None:
         self.cie = cie
         self.cfa: tuple[str, int, int | bytes] = ("undefined", 0, 0)
         self.registers: dict[int, Rule] = {}
