@@ -79,7 +79,7 @@ class StandardCalls:
                 unread = self.not_returned | self._hidden
                 yield address, CallOrReturn(_EVERY & ~unread | routine.kept, True)
             elif flow in _CALLS and not again:
-                is_known = flow is Flow.CALL and to not in self._stubs
+                is_known = flow is Flow.CALL and self._is_own(to)
                 reads = _EVERY & ~self.not_passed & ~local | routine.kept
                 yield address, CallOrReturn(reads, False, to if is_known else None)
 
@@ -167,6 +167,16 @@ class StandardCalls:
         frame, local = (_operand(self.facts.text, self._allocs, name) for name in ("sof", "sol"))
         return 0 if (frame - local > _ARGUMENTS).any() else _BEYOND_ARGUMENTS
 
+    def _is_own(self, place: int) -> bool:
+        """Whether a call to a place is to code of the file, and to no stub that leads elsewhere."""
+        if self.facts.image.is_sectioned:
+            return place not in self._stubs
+        return place in self._starts
+
+    @cached_property
+    def _starts(self) -> frozenset[int]:
+        return frozenset(function.start for function in self.facts.functions)
+
     @cached_property
     def _stubs(self) -> range:
         return self.facts.image.table(".plt")
@@ -195,12 +205,13 @@ class StandardCalls:
 
 def standard_calls(facts: Facts) -> StandardCalls | None:
     """Those of a library; None of what is no library, or may call by another name what returns
-    twice."""
+    twice, or by a stub where no section says which code is one."""
     image = facts.image
     if image.e_type != tables.ET_DYN:
         return None
     for relocation in image.relocations:
-        if relocation.r_type != tables.R_IPLTLSB and is_twice(relocation.symbol):
+        by_stub = relocation.r_type == tables.R_IPLTLSB and image.is_sectioned
+        if not by_stub and is_twice(relocation.symbol):
             return None
     return StandardCalls(facts)
 

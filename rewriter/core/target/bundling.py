@@ -76,7 +76,11 @@ class Segment(Protocol):
     """A segment, in ELF's words."""
 
     @property
+    def p_type(self) -> int: ...
+    @property
     def p_vaddr(self) -> int: ...
+    @property
+    def p_filesz(self) -> int: ...
 
 
 class Linked(Sectioned, Protocol):
@@ -87,7 +91,14 @@ class Linked(Sectioned, Protocol):
     @property
     def entry(self) -> int: ...
     @property
+    def is_sectioned(self) -> bool:
+        """Whether section headers say, by names, what stands where."""
+        ...
+
+    @property
     def sections(self) -> Sequence[Section]: ...
+    @property
+    def segments(self) -> Sequence[Segment]: ...
     @property
     def symbols(self) -> Sequence[Symbol]: ...
     @property

@@ -18,6 +18,7 @@ from targets.ia64.image.text import Text
 from targets.ia64.isa.fields import BUNDLE
 
 ET_DYN = 3
+PT_LOAD = 1
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 _APART, _RELOCATING = (0, 8, 11), (4, 9, 19)
 """Sections without content (SHT_NULL, SHT_NOBITS) or of symbols (SHT_DYNSYM), and those that say
@@ -163,16 +164,31 @@ def _data(image: Linked, shift: int = 0) -> Iterator[tuple[Addresses, Addresses]
     Data is all that is loaded and no code, of whatever type its section is, but for what symbols,
     relocations and the unwind table say, which is read as such.
     """
+    for extent in _sections(image) if image.is_sectioned else _loaded(image):
+        start = extent.start + (shift - extent.start) % WORD
+        count = max(extent.stop - start, 0) // WORD
+        values = image.words(start, start + WORD * count, WORD).astype(np.uint64)
+        yield shifted(start, WORD * np.arange(count)), values
+
+
+def _sections(image: Linked) -> Iterator[range]:
+    """The addresses of each section of data."""
     described = {image.table(name).start for name in _UNWINDING}
     apart = _APART if image.e_type != ET_DYN else (*_APART, *_RELOCATING)
     for section in image.sections:
         code = section.sh_flags & SHF_EXECINSTR or not section.sh_flags & SHF_ALLOC
-        if code or section.sh_type in apart or section.sh_addr in described:
-            continue
-        start = section.sh_addr + (shift - section.sh_addr) % WORD
-        count = max(section.sh_addr + section.sh_size - start, 0) // WORD
-        values = image.words(start, start + WORD * count, WORD).astype(np.uint64)
-        yield shifted(start, WORD * np.arange(count)), values
+        if not code and section.sh_type not in apart and section.sh_addr not in described:
+            yield range(section.sh_addr, section.sh_addr + section.sh_size)
+
+
+def _loaded(image: Linked) -> Iterator[range]:
+    """What of the file is in memory, of one that does not say what is code, but unwind tables."""
+    unwound = image.table(_UNWINDING[0])
+    for s in image.segments:
+        if s.p_type == PT_LOAD:
+            loaded = range(s.p_vaddr, s.p_vaddr + s.p_filesz)
+            yield range(loaded.start, min(max(unwound.start, loaded.start), loaded.stop))
+            yield range(min(max(unwound.stop, loaded.start), loaded.stop), loaded.stop)
 
 
 def shared_pointer(image: Linked) -> int | None:
