@@ -46,6 +46,7 @@ def followed(
     graph_of: Callable[[References], Graph],
     pairs: Pairs,
     memory: Memory,
+    fixed: Callable[[int], bool],
     target: Sequential,
     references: References,
     named: Collection[int],
@@ -55,6 +56,7 @@ def followed(
     """The references with every computed jump settled, and the graph by them; and the calls, with
     the registers that they were taken to keep for that.
 
+    A table is read where memory is `fixed`: what the program may write over leads anywhere.
     `pairs` are what may make its labels, of which those go that no path makes; `named` are
     addresses in text that data holds, `alone` those of them that nothing else names, `parts` what
     functions are parts of one.
@@ -64,7 +66,7 @@ def followed(
 
     def settled(graph: Graph) -> References:
         known = made(graph, pairs, references)
-        settle = _Settle(graph, memory, target, known, *names, parts, effects)
+        settle = _Settle(graph, memory, fixed, target, known, *names, parts, effects)
         found = settle.run()
         relied.update(settle.reaching.relied)
         return found
@@ -208,6 +210,7 @@ class _Settle:
 
     graph: Graph
     memory: Memory
+    fixed: Callable[[int], bool]
     target: Sequential
     references: References
     named: frozenset[int]
@@ -365,7 +368,11 @@ class _Settle:
         return entries
 
     def _entries(self, place: int, base: int) -> tuple[int, ...]:
-        return self.target.table_entries(self.memory, self.listing, place, base)
+        if not self.fixed(place):
+            return ()
+        entries = self.target.table_entries(self.memory, self.listing, place, base)
+        last = place + self.target.entry_size * len(entries) - 1
+        return entries if not entries or self.fixed(last) else ()
 
     def _anywhere(self, jump: int, targets: Collection[int]) -> JumpTable:
         return JumpTable(jump, 0, self.target.entry_size, 0, tuple(sorted(targets)), exact=False)

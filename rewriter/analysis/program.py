@@ -686,6 +686,7 @@ def analyse(
         graph_of,
         labels.paired(watched, functions, target, known),
         image,
+        image.is_mapped if in_kernel else image.is_fixed,
         target,
         known,
         named,

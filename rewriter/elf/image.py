@@ -21,6 +21,7 @@ from rewriter.elf.headers import (
     PF_W,
     PF_X,
     PT_DYNAMIC,
+    PT_GNU_RELRO,
     PT_IA_64_UNWIND,
     PT_LOAD,
     SHF_ALLOC,
@@ -186,6 +187,14 @@ class Image:
     def is_mapped(self, address: int) -> bool:
         """Whether a loaded segment, zero-filled part included, holds `address`."""
         return self.segment_of(address) is not None
+
+    def is_fixed(self, address: int) -> bool:
+        """Whether nothing writes over a byte once the file is loaded and relocated."""
+        return any(
+            s.p_vaddr <= address < s.p_vaddr + s.p_memsz
+            for s in self.segments
+            if s.p_type == PT_GNU_RELRO or (s.p_type == PT_LOAD and not s.p_flags & PF_W)
+        )
 
     def read(self, address: int, size: int) -> bytes:
         """Return memory as loaded, before relocation; BadInput when not in one segment."""

@@ -17,8 +17,6 @@ from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.headers import (
     ET_EXEC,
-    PF_W,
-    PT_GNU_RELRO,
     PT_LOAD,
     SHF_ALLOC,
     SHF_EXECINSTR,
@@ -86,16 +84,7 @@ def _word(image: Image, place: int) -> int:
 
 def fixed_words(image: Image, relocated: Mapping[int, int]) -> dict[int, int]:
     """Those of the relocated words that nothing writes once the file is loaded."""
-    ranges = [
-        (s.p_vaddr, s.p_vaddr + s.p_memsz)
-        for s in image.segments
-        if s.p_type == PT_GNU_RELRO or (s.p_type == PT_LOAD and not s.p_flags & PF_W)
-    ]
-    return {
-        place: value
-        for place, value in relocated.items()
-        if any(start <= place < end for start, end in ranges)
-    }
+    return {place: value for place, value in relocated.items() if image.is_fixed(place)}
 
 
 def named_by_code(image: Image) -> Iterator[tuple[int, int]]:

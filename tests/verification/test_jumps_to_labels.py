@@ -8,6 +8,7 @@ leaves like any other code of it.
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.elf.image import load
+from rewriter.verify.check import verify
 from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
 
 PARTS = """
@@ -493,3 +495,65 @@ def test_a_function_is_called_that_the_linkers_table_holds(tmp_path: Path) -> No
     (function,) = (one for one in program.functions if one.name == "run")
     assert not program.not_understood(function)
     assert not program.tables_of(function)
+
+
+VARYING = """
+    .globl _start, varied
+    .text
+    .type _start, @function
+_start:
+    .cfi_startproc
+    li 5, 1
+    cmplwi 3, 2
+    bgt 3f
+    lis 9, table@ha
+    la 9, table@l(9)
+    slwi 3, 3, 2
+    lwzx 0, 9, 3
+    add 9, 9, 0
+    mtctr 9
+    bctr
+1:  li 5, 1
+    blr
+2:  li 5, 2
+    blr
+3:  li 5, 3
+4:  mr 3, 5
+    blr
+    .cfi_endproc
+    .size _start, .-_start
+    .type varied, @function
+varied:
+    lis 9, table@ha
+    la 9, table@l(9)
+    lwz 0, 12(9)
+    stw 0, 0(9)
+    blr
+    .size varied, .-varied
+    .section {section}
+    .balign 4
+table:
+    .long 1b - table, 2b - table, 3b - table
+    .long 4b - table    # put in the first place, where that can be written
+"""
+
+
+@pytest.mark.parametrize(
+    ("section", "reads"), [(".rodata", 1), (".data", 0), ('.data.rel.ro, "aw"', 1)]
+)
+def test_a_table_that_may_be_written_over_is_not_read(
+    section: str, reads: int, tmp_path: Path
+) -> None:
+    """What the function sets at first is read where only the last entry leads."""
+    (tmp_path / "f.s").write_text(VARYING.format(section=section))
+    gcc = inputs.require_tool("powerpc-linux-gnu-gcc")
+    command = (gcc, "-nostdlib", "-no-pie", "-Wl,-z,relro,-z,now", "f.s", "-o", "f")
+    subprocess.run(command, cwd=tmp_path, check=True)
+    image = load(tmp_path / "f")
+    program = analyse(image, targets.of(image))
+    assert len(program.references.tables) == reads
+    assert len(program.references.unresolved) == 1 - reads
+    data = bytearray(image.data)
+    data[image.offset_of(image.entry) + 3] = 2  # li 5, 2
+    new = replace(image, data=bytes(data))
+    assert bool(verify(program, new, lambda *progress: None).findings) is (reads == 0)
