@@ -534,11 +534,13 @@ class Program:
             return "it may run before addresses are translated"
         return f"the kernel names code in {self.unread}" if self.unread else ""
 
-    def may_be_data(self, function: Function) -> bool:
-        """Whether a function is left alone that may be data, where no sections say what is code."""
-        if self.image.is_sectioned or not is_only_called(function):
-            return False
-        return bool(self.not_understood(function))
+    @cached_property
+    def certain(self) -> Sequence[Function]:
+        """The functions that are no data; where no sections say what is code, what is left alone
+        and only called may be."""
+        if self.image.is_sectioned:
+            return self.functions
+        return [f for f in self.functions if not (is_only_called(f) and self.not_understood(f))]
 
     @cached_property
     def _doubtful(self) -> frozenset[int]:

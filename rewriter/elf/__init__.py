@@ -23,7 +23,7 @@ sequences    Restartable sequences: code that the kernel aborts where it was int
              middle
 sites        Instructions over which a kernel writes, as single words of its data name them
 archive/     Files inside files: archives, packages and relocatable objects
-bare/       Files without section headers: what their program headers lead to
+bare/        Files without section headers: what their program headers lead to
 caves/       Room for new code in a file whose layout stays
 lines/       Source lines in debug information, and how they follow code that moves
 manifest/    The manifest: what was changed in a file and on what evidence, and the way back

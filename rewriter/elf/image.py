@@ -122,7 +122,7 @@ class Image:
         bounds = (s for s in self.symbols if s.name.startswith(_SIDES) and s.st_shndx)
         return {symbol.name: symbol.st_value for symbol in bounds}
 
-    @property
+    @cached_property
     def is_sectioned(self) -> bool:
         """Whether section headers say, by names, what stands where."""
         return any(section.name for section in self.sections)

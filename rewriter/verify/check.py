@@ -305,9 +305,8 @@ class _Check:
 
         What may be data is no function: jump tables of others may be in it.
         """
-        program = self.program
-        functions = [one for one in program.functions if not program.may_be_data(one)]
-        found, elsewhere = owners(program.image, extents(functions), changed)
+        functions = self.program.certain
+        found, elsewhere = owners(self.program.image, extents(functions), changed)
         return [functions[n] for n in found], elsewhere
 
     def _place(self, offset: int) -> str:
