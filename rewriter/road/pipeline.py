@@ -206,7 +206,7 @@ def _road_of(
         work = Work(read, cpu, options, directions, branched, profiled)
         # What is the first N edits is known only when functions are done one by one.
         shares = options.max_edits is None
-        recalled = Recalled.of(read, cpu, results) if results is not None and shares else None
+        recalled = Recalled.of(work, results) if results is not None and shares else None
         passes = tuple(_passes(options, code, cpu))
         return _Sequential(work, passes, jobs if shares else 1, recalled)
 

@@ -10,7 +10,13 @@ import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.elf.image import Image, parse
+from rewriter.identify.profiles import MOVE, NONE, Counts, Direction
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from rewriter.road.remembered.keys import Keys
+from rewriter.road.remembered.results import Results
+from targets.alpha.cpus import CPUS
+from tests.passes.test_cmov import SCARCE, assembled, conditional_moves
 from tests.passes.test_reload import ALPHA, CODE
 from tests.support.small_kernel import linked
 
@@ -54,6 +60,39 @@ def test_what_is_in_a_segment_with_code_counts_without_section_headers() -> None
     name = next(f.name for f in program.functions if f.size > 64)
     data[one.offset_of(end - 1)] ^= 1
     assert key(program, name) != key(_analysed(parse(bytes(data), "sample")), name)
+
+
+def test_a_known_profile_is_of_one_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came of the counts of one text is nothing to another, of which there are none."""
+    image = assembled(tmp_path, "f.so", SCARCE)
+    counts = {(MOVE, at): Direction(1000, 0, 0) for at in conditional_moves(image)}
+
+    def made(known: Counts, results: Results | None = None) -> Tuned:
+        monkeypatch.setattr("rewriter.road.pipeline.known", lambda image: known)
+        options = Options(passes=("cmov", "align"))
+        cpu, said = CPUS["ev67"], lambda *steps: None
+        return tune(image, ALPHA, cpu, options, said, results=results)
+
+    first = Results()
+    profiled = made(counts, first)
+    assert any(edit.technique == "cmov" for edit in profiled.edits)
+    for known, same in ((NONE, made(NONE)), (counts, profiled)):
+        again = made(known, Results.parse(first.dump(), b""))
+        assert (again.data, again.edits) == (same.data, same.edits)
+
+
+def test_directions_count_where_they_were_counted() -> None:
+    """Another function's do not, but for the sum by which moves are weighed."""
+    program = _analysed(parse(inputs.require("alpha-sample").read_bytes(), "sample"))
+    function, other = [f for f in program.functions if f.size > 64][:2]
+    mine, far = {function.start: Direction(9, 1, 0)}, {other.start: Direction(7, 1, 0)}
+
+    def of(moves: dict[int, Direction], branches: dict[int, Direction]) -> bytes:
+        return Keys(program, b"", moves, branches).function(function)
+
+    assert of({}, {}) == of(far, far)
+    assert of(mine, far) == of(mine, {})
+    assert len({of({}, {}), of(mine, {}), of({}, mine), of(mine | far, {})}) == 4
 
 
 def _analysed(image: Image) -> Program:

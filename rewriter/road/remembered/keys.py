@@ -4,13 +4,16 @@ All that is no code counts as a whole: headers, symbols, unwind and exception ta
 code there is what the function has, with some around it, and what the analysis took from the rest:
 edges into and out of it, what may be read where control leaves, which places are entered and held.
 What stands for a known routine depends on its callers, so there the whole file counts.
+
+Which way conditions went is known of a whole text or not at all, so what a profile says of the
+function's own counts apart from the text.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +24,7 @@ from rewriter.analysis.flow import between
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.elf.image import Image
+from rewriter.identify.profiles import Direction
 
 _AROUND = 128
 """Bytes before and behind a function that count as its own: fetch blocks are shared."""
@@ -28,10 +32,15 @@ _AROUND = 128
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of one file's functions; `salt` is what the run itself depends on."""
+    """The keys of one file's functions; `salt` is what the run itself depends on.
+
+    `directions` and `branched` say which way conditional moves and branches went, by address.
+    """
 
     program: Program
     salt: bytes
+    directions: Mapping[int, Direction] = field(default_factory=dict)
+    branched: Mapping[int, Direction] = field(default_factory=dict)
 
     def routine(self, address: int) -> bytes:
         """The key of what may stand for a known routine."""
@@ -59,6 +68,7 @@ class Keys:
             *(array.tobytes() for group in arrays for array in group),
             *self._edges(blocks),
             repr(self._said(function, first, last)).encode(),
+            repr(self._went(function)).encode(),
         )
 
     def _said(self, function: Function, first: int, last: int) -> Iterable[Any]:
@@ -80,6 +90,13 @@ class Keys:
             program.fixups_of(function),
             [(at, program.made_again[at]) for at in _inside(self._made_again, within)],
         ]  # fmt: skip
+
+    def _went(self, function: Function) -> Iterable[Any]:
+        """Which way the conditions of a function went; a move is weighed by all that were run."""
+        within = range(function.start, function.end)
+        moves = [(at, self.directions[at]) for at in _inside(self._moves, within)]
+        branches = [(at, self.branched[at]) for at in _inside(self._branches, within)]
+        return [moves, self._moves_run if moves else 0, branches]
 
     def _edges(self, blocks: range) -> Iterator[bytes]:
         """Edges from and to some blocks; what is in other functions by its address."""
@@ -156,6 +173,18 @@ class Keys:
     @cached_property
     def _made_again(self) -> NDArray[np.uint64]:
         return _ascending(self.program.made_again)
+
+    @cached_property
+    def _moves(self) -> NDArray[np.uint64]:
+        return _ascending(self.directions)
+
+    @cached_property
+    def _moves_run(self) -> int:
+        return sum(one.executed for one in self.directions.values())
+
+    @cached_property
+    def _branches(self) -> NDArray[np.uint64]:
+        return _ascending(self.branched)
 
 
 _Ordered = tuple[NDArray[np.int64], NDArray[Any]]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.core.run.ledger import counted, spending
-from rewriter.core.target.cpu import Cpu
 from rewriter.road.outcome import Done
 from rewriter.road.remembered.keys import Keys
 from rewriter.road.remembered.results import Results
 from rewriter.road.routines.choices import Choices
+from rewriter.road.work import Work
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,10 @@ class Recalled:
     keys: Keys
 
     @classmethod
-    def of(cls, program: Program, cpu: Cpu, results: Results) -> Recalled:
-        """Those of a file that is tuned to a CPU."""
-        return cls(results, Keys(program, results.salt + cpu.name.encode()))
+    def of(cls, work: Work, results: Results) -> Recalled:
+        """Those of what is done to a file."""
+        salt = results.salt + work.cpu.name.encode()
+        return cls(results, Keys(work.program, salt, work.directions, work.branched))
 
     def through(
         self,
