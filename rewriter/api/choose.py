@@ -160,6 +160,15 @@ def resolve_for(target: Target, wanted: Wanted) -> Chosen | None:
     return Chosen(target, cpu, tune.name, options)
 
 
+def here(wanted: Wanted) -> Wanted:
+    """The same with the name of this machine's CPU for `native`, which is another one elsewhere."""
+
+    def named(name: str | None) -> str | None:
+        return name if name is None or not _is_native(name) else host.cpu()
+
+    return dataclasses.replace(wanted, cpu=named(wanted.cpu), tune=named(wanted.tune))
+
+
 def made(wanted: Wanted, edits: Iterable[Edit]) -> None:
     """Refuse an `--only` that names no edit: a slip of the pen would silently do nothing."""
     known = {edit.id for edit in edits}
@@ -217,7 +226,7 @@ def cpu_named(target: Target, option: str, name: str) -> Cpu:
     """
     import targets
 
-    native = name.casefold() == host.NATIVE
+    native = _is_native(name)
     wanted = host.cpu() if native else name
     found = _called(target, wanted)
     if found is not None:
@@ -232,6 +241,10 @@ def cpu_named(target: Target, option: str, name: str) -> Cpu:
         raise BadUsage(f"{of} no CPU that retune knows", hint=known)
     hint = "; ".join(filter(None, (_like(name, target.cpus), known)))
     raise BadUsage(f"{option} {name}: no such CPU", hint=hint)
+
+
+def _is_native(name: str) -> bool:
+    return name.casefold() == host.NATIVE
 
 
 def _called(target: Target, name: str) -> Cpu | None:

@@ -24,6 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rewriter.api import choose
 from rewriter.api.choose import Wanted
 from rewriter.batch import patterns
 from rewriter.batch.fingerprint import fingerprint
@@ -177,7 +178,7 @@ class Cache:
 
 
 def _asked(wanted: Wanted) -> bytes:
-    return json.dumps(asdict(wanted), sort_keys=True).encode()
+    return json.dumps(asdict(choose.here(wanted)), sort_keys=True).encode()
 
 
 def _hashed(*parts: bytes) -> bytes:

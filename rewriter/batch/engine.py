@@ -73,7 +73,7 @@ def run(
     What goes wrong with one file is in the Summary, and so is a root that is not there.  Raises
     BadUsage for what cannot be followed, before anything is written.
     """
-    policy.check()
+    policy = policy.check()
     given = [root if isinstance(root, Root) else Root(root) for root in roots]
     looking = watch or Unwatched()
     debug = DebugFiles.asked(debug_roots, policy.debuginfo)

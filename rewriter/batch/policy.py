@@ -120,7 +120,8 @@ class Policy:
         return dataclasses.replace(self, paths=dataclasses.replace(self.paths, deny=deny))
 
     def check(self) -> Policy:
-        """The policy, every name in it looked up; BadUsage for one that is not known."""
+        """The policy with the CPUs' own names, every name in it looked up; BadUsage for one that is
+        not known."""
         known = {target.name: target for target in targets.every()}
         if not self.machines:
             raise BadUsage("no CPU is chosen", hint="--cpu NAME, or a policy with a CPU")
@@ -129,7 +130,8 @@ class Policy:
                 raise BadUsage(f"no CPU is chosen for {name}", hint="`retune cpus` lists them")
             choose.check(wanted)
             choose.resolve_for(known[name], wanted)
-        return self
+        machines = {name: _own(known[name], one) for name, one in self.machines.items()}
+        return dataclasses.replace(self, machines=machines)
 
 
 def _own(target: Target, wanted: Wanted) -> Wanted:

@@ -86,7 +86,7 @@ def retuned(
     `journal` is a file from which a run that was killed goes on.
     Changed files get the time of SOURCE_DATE_EPOCH where that is set, else that of the original.
     """
-    policy.check()
+    policy = policy.check()
     if policy.debuginfo is None:  # the debug packages of most are not among those that are given
         policy = replace(policy, debuginfo=REFUSE if debug_roots else IGNORE)
     made, epoch = Summary(), _epoch()

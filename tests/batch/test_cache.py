@@ -76,6 +76,23 @@ def test_other_options_are_another_result(tuned: tuple[bytes, Outcome], tmp_path
     assert cache.get(data + b"\0", QUICK) is None
 
 
+def test_native_is_another_cpu_on_another_machine(
+    tuned: tuple[bytes, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that several machines share; a policy names what this machine has."""
+    (data, outcome), wanted = tuned, Wanted(cpu="ev67", tune="native", passes="bytes")
+    cache, image = Cache(tmp_path / "cache", print), parse(data, "sample")
+    places = set()
+    for machine, cpu in (("EV56", "ev56"), ("EV67", "ev67")):
+        monkeypatch.setattr("rewriter.api.host.cpu", lambda machine=machine: machine)
+        assert Policy({"alpha": wanted}).check().machines["alpha"].tune == cpu
+        assert cache.get(data, wanted) is None
+        cache.put(data, wanted, outcome)
+        assert cache.get(data, wanted) == outcome
+        places.add(cache.before(image, wanted).name)
+    assert len(places) == 2
+
+
 def test_a_file_that_changed_a_little_is_as_if_nothing_were_kept(
     tuned: tuple[bytes, Outcome], tmp_path: Path
 ) -> None:
