@@ -193,6 +193,13 @@ class Substitute(OwnPass):
         chosen = _assumed(known, named, weighing.function, routine, gain)
         return chosen if isinstance(chosen, Chosen) else None
 
+    def suited(self, known: Known, address: int, cpu: Cpu) -> int:
+        """How many tuned routines are for the known one at an address."""
+        try:
+            return len(_suited(known.program.target, known.named[address], cpu))
+        except CannotMove:
+            return 0
+
     def remade(self, known: Known, named: Named, cpu: Cpu, seen: Seen) -> Chosen:
         """What another process chose: nothing is tried and timed again."""
         function, target = known.program.function_at(named.address), known.program.target

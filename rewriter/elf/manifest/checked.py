@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rewriter.core.edit import Evidence
+from rewriter.core.edit import Edit, Evidence, Skip
 from rewriter.core.errors import BadInput
 from rewriter.elf.manifest.record import Manifest
 
@@ -44,7 +44,7 @@ def check(manifest: Manifest) -> None:
     for reason, number in manifest.skips.items():
         _text(reason, "skips")
         _number(number, "skips", 0, _COUNT)
-    _check_edits(manifest)
+    check_edits(manifest.edits)
     reached = 0
     for patch in manifest.patches:
         _must(patch.offset >= reached, "offset of a patch")
@@ -64,9 +64,10 @@ def _check_options(options: Any) -> None:
             _texts(value, "options")
 
 
-def _check_edits(manifest: Manifest) -> None:
+def check_edits(edits: Iterable[Edit]) -> None:
+    """BadInput that names the field, where an edit says what no manifest may."""
     seen: set[int] = set()
-    for edit in manifest.edits:
+    for edit in edits:
         texts = (edit.id, edit.technique, edit.kind, edit.routine, edit.old, edit.new)
         _texts(texts, "text of an edit")
         _must(edit.technique.isprintable(), "pass of an edit")
@@ -74,10 +75,17 @@ def _check_edits(manifest: Manifest) -> None:
         _number(edit.gain, "gain of an edit", -_COUNT, _COUNT)
         if id(edit.evidence) not in seen:
             seen.add(id(edit.evidence))
-            _check_evidence(edit.evidence)
+            check_evidence(edit.evidence)
 
 
-def _check_evidence(evidence: Evidence) -> None:
+def check_skip(skip: Skip) -> None:
+    """BadInput where what is said of a site that was left alone is no text, or its place none."""
+    _texts((skip.technique, skip.kind, skip.routine, skip.reason), "text of a skip")
+    _number(skip.address, "address of a skip", 0, _ADDRESS)
+
+
+def check_evidence(evidence: Evidence) -> None:
+    """BadInput that names the field, where evidence says what no manifest may."""
     _number(evidence.cases, "cases of an edit's evidence", 0, _COUNT)
     _text(evidence.detail, "detail of an edit's evidence")
     _texts(evidence.preconditions, "preconditions of an edit's evidence")

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from passes.substitute import Seen
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
+from rewriter.core.errors import BadInput
+from rewriter.elf.manifest.checked import check_document, check_evidence
 from rewriter.road.outcome import Done, Stage
 
 _QUICK = 1
 """zlib's level: results are written once and read once."""
 
-STRANGE = (LookupError, TypeError, ValueError, AttributeError, zlib.error, RecursionError)
+STRANGE = (
+    ArithmeticError, AttributeError, BadInput, LookupError, RecursionError, TypeError, ValueError,
+    zlib.error,
+)  # fmt: skip
 """What reading raises where bytes are no result."""
+
+LARGEST, _NESTED = 16 << 20, 1 << 20
+"""Bytes of a result before it is packed, and lists in it, that are read."""
+_CYCLES = re.compile(r"-?[0-9]{1,40}(/[0-9]{1,40})?")
 
 
 def of_done(done: Done) -> bytes:
@@ -56,14 +67,19 @@ def of_seen(seen: Seen | str) -> bytes:
     return _packed([seen.number, seen.assumed, _of_evidence(seen.tried), seen.behind])
 
 
-def seen_of(packed: bytes) -> Seen | str:
-    """The same; raises one of STRANGE."""
+def seen_of(packed: bytes, count: Callable[[], int]) -> Seen | str:
+    """The same, where as many routines as `count` says are for it; raises one of STRANGE."""
     document = _document(packed)
     if isinstance(document, str):
         return document
     number, assumed, tried, others = document
     behind = tuple((int(n), None if a is None else _texts(a)) for n, a in others)
-    return Seen(int(number), _texts(assumed), _evidence(tried), behind)
+    shown = _evidence(tried)
+    check_evidence(shown)
+    there = range(count())
+    if not all(one in there for one in (int(number), *(n for n, _ in behind))):
+        raise ValueError("number of a routine")
+    return Seen(int(number), _texts(assumed), shown, behind)
 
 
 def _texts(row: Any) -> tuple[str, ...]:
@@ -83,6 +99,8 @@ def _of_edit(edit: Edit) -> list[Any]:
 
 def _edit(row: Any) -> Edit:
     (name, technique, kind, routine, address, old, new), (evidence, gain, cycles) = row
+    if cycles is not None and not _CYCLES.fullmatch(cycles):  # 1e999999999 is a fraction, too
+        raise ValueError("cycles")
     took = None if cycles is None else Fraction(cycles)
     shown = _evidence(evidence)
     return Edit(name, technique, kind, routine, address, old, new, shown, gain, took)
@@ -102,4 +120,8 @@ def _packed(document: Any) -> bytes:
 
 
 def _document(packed: bytes) -> Any:
-    return json.loads(zlib.decompress(packed))
+    engine = zlib.decompressobj()
+    text = engine.decompress(packed, LARGEST)
+    if not engine.eof:
+        raise ValueError("size")
+    return json.loads(check_document(text, LARGEST, _NESTED))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rewriter.core.code.program import Function
 from rewriter.core.run.ledger import counted, spending
 from rewriter.road.outcome import Done
+from rewriter.road.remembered.checked import Checks
 from rewriter.road.remembered.keys import Keys
 from rewriter.road.remembered.results import Results
 from rewriter.road.routines.choices import Choices
@@ -37,7 +39,8 @@ class Recalled:
         functions = tuple(functions)
         with spending("recall"):
             keys = {one: self.keys.function(one) for one in functions if one not in waiting}
-            known = {one: self.results.done(key, one) for one, key in keys.items()}
+            checks = Checks(self.keys.program)
+            known = {one: self.results.done(key, one, checks) for one, key in keys.items()}
         counted("functions recalled", sum(done is not None for done in known.values()))
         made = work([one for one in functions if known.get(one) is None])
         for function in functions:
@@ -52,8 +55,10 @@ class Recalled:
 
     def recall(self, choices: Choices, addresses: Iterable[int]) -> None:
         """What may stand for known routines at some addresses, as far as it is known."""
-        found = ((at, self.results.seen(self.keys.routine(at))) for at in addresses)
-        choices.learn({at: seen for at, seen in found if seen is not None})
+        seen = self.results.seen
+        asked = ((at, partial(choices.suited, at)) for at in addresses)
+        found = ((at, seen(self.keys.routine(at), count)) for at, count in asked)
+        choices.learn({at: one for at, one in found if one is not None})
 
     def keep(self, choices: Choices) -> None:
         """What was found to stand for known routines."""

@@ -4,8 +4,8 @@ bytes 0..4    b"RTR1"
 the rest      records: key (32 bytes), SHA-256 of key and result (32), size (4, little-endian),
               and as many bytes of result
 
-A record is believed only if its digest fits, and what the verifier does not accept of it goes back
-like anything else that a run made.
+A record is believed only if its digest fits and it says what a run may (`checked`), and what the
+verifier does not accept of it goes back like anything else that a run made.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TypeVar
 from passes.substitute import Seen
 from rewriter.core.code.program import Function
 from rewriter.road.outcome import Done
+from rewriter.road.remembered.checked import Checks
 from rewriter.road.remembered.packed import STRANGE, done_of, of_done, of_seen, seen_of
 
 MAGIC = b"RTR1"
@@ -65,13 +66,20 @@ class Results:
             parts += [_HEAD.pack(key, _digest(key, result), len(result)), result]
         return b"".join(parts)
 
-    def done(self, key: bytes, function: Function) -> Done | None:
-        """What a function became."""
-        return self._found(key, lambda packed: done_of(packed, function))
+    def done(self, key: bytes, function: Function, checks: Checks) -> Done | None:
+        """What a function became, if it may have."""
 
-    def seen(self, key: bytes) -> Seen | str | None:
-        """What may stand for a routine, or why nothing does."""
-        return self._found(key, seen_of)
+        def read(packed: bytes) -> Done:
+            done = done_of(packed, function)
+            checks.check(done)
+            return done
+
+        return self._found(key, read)
+
+    def seen(self, key: bytes, count: Callable[[], int]) -> Seen | str | None:
+        """Which of the routines that are for one may stand for it, or why none does; `count` says
+        how many these are."""
+        return self._found(key, lambda packed: seen_of(packed, count))
 
     def keep_done(self, key: bytes, done: Done) -> None:
         """A function is as it is; what went wrong, or is a matter of places, is not kept."""

@@ -31,6 +31,10 @@ class Choices:
     first: dict[int, Seen | str] = field(default_factory=dict)
     _told: int = 0
 
+    def suited(self, address: int) -> int:
+        """How many tuned routines are for the known one at an address."""
+        return self.substitute.suited(self.work.known, address, self.work.cpu)
+
     def best(self, named: Named) -> Chosen:
         """The best routine for an old one, without a place; CannotMove if it stays."""
         work, first = self.work, self.first.get(named.address)
