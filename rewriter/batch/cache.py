@@ -7,8 +7,8 @@
 
 A result is asked for by the SHA-256 of the file, the options and the fingerprint of retune, and is
 not believed alone: its checksum must fit, and its manifest lead back to the file. What is damaged
-is worked out again. Who can write to the folder decides what is in the files: it must not be open
-to everybody.
+is worked out again. Who can write to the folder decides what is in the files: neither it nor a
+folder in it may be open to everybody.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rewriter.api import choose
+from rewriter.api import choose, files
 from rewriter.api.choose import Wanted
 from rewriter.batch import patterns
 from rewriter.batch.fingerprint import fingerprint
@@ -53,21 +53,22 @@ class Cache:
 
     def __init__(self, folder: Path, warn: Warn) -> None:
         self.folder, self.warn = folder, warn
-        label = printable(str(folder))
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            mode = folder.stat().st_mode
+            _make(folder)
+            within = (folder, *folder.glob("*/"), *folder.glob("*/*/"))
+            opened = [one for one in within if one.stat().st_mode & stat.S_IWOTH]
         except OSError as error:
-            raise unwritten(f"cannot write {label}", error) from error
-        if mode & stat.S_IWOTH:
+            raise unwritten(f"cannot write {printable(str(folder))}", error) from error
+        for one in opened:
+            label = printable(str(one))
             raise BadUsage(f"{label}: everybody may write there", hint="chmod o-w, or another one")
 
     def get(self, data: bytes, wanted: Wanted, debug: bytes | None = None) -> Outcome | None:
         """What became of a file with such debug lines before; None where nobody knows."""
         path = self._path(data, wanted, debug)
         try:
-            kept = path.read_bytes()
-        except OSError:
+            kept = files.read(path)
+        except BadInput:
             return None
         try:
             return _result(kept, data)
@@ -97,11 +98,13 @@ class Cache:
         """Meanwhile one file is worked on: what is known of it already, and what is new is kept."""
         memory, before = self.remembered(), self.before(image, wanted, beside)
         results = Results.parse(before.results, before.salt)
-        if results.damaged:
-            path = printable(str(self._functions(before.name)))
-            self.warn(f"{path}: {results.damaged} damaged, and not used")
-        with remembering(memory):
-            yield results
+        try:
+            with remembering(memory):
+                yield results
+        finally:
+            if results.damaged:
+                path = printable(str(self._functions(before.name)))
+                self.warn(f"{path}: {results.damaged} damaged, and not used")
         self.keep(before.name, results.dump())
         self.remember(memory)
         self.prune()
@@ -110,8 +113,8 @@ class Cache:
         """The patterns that are kept; none where they are damaged."""
         memory, path = Memory(), self._patterns()
         try:
-            memory.learn(patterns.parse(path.read_bytes()))
-        except OSError:
+            memory.learn(patterns.parse(files.read(path)))
+        except BadInput:
             pass
         except (patterns.Damaged, ValueError, IndexError):
             self.warn(f"{printable(str(path))}: damaged, and not used")
@@ -120,8 +123,8 @@ class Cache:
     def remember(self, memory: Memory) -> None:
         """Keeps patterns, beside those that another run kept meanwhile."""
         path = self._patterns()
-        with suppress(OSError, ValueError, IndexError):
-            memory.learn(patterns.parse(path.read_bytes()))
+        with suppress(BadInput, ValueError, IndexError):
+            memory.learn(patterns.parse(files.read(path)))
         self._write(path, patterns.dump(memory.decided))
 
     def before(self, image: Image, wanted: Wanted, beside: Sequence[bytes] = ()) -> Before:
@@ -132,8 +135,8 @@ class Cache:
         salt = _hashed(_asked(wanted), *map(_hashed, beside), fingerprint().encode())
         name = _hashed(salt, without_code(image, image.executable_ranges())).hex()
         try:
-            return Before(name, salt, self._functions(name).read_bytes())
-        except OSError:
+            return Before(name, salt, files.read(self._functions(name)))
+        except BadInput:
             return Before(name, salt, b"")
 
     def keep(self, name: str, results: bytes) -> None:
@@ -166,7 +169,7 @@ class Cache:
         """Writes a file that is whole or not there; a full disk only means that it is not kept."""
         aside = ""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make(path.parent)
             handle, aside = tempfile.mkstemp(dir=path.parent)
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
@@ -179,6 +182,13 @@ class Cache:
 
 def _asked(wanted: Wanted) -> bytes:
     return json.dumps(asdict(choose.here(wanted)), sort_keys=True).encode()
+
+
+def _make(folder: Path) -> None:
+    """Makes a folder and those above it that are missing, in which others cannot write."""
+    for one in reversed((folder, *folder.parents)):
+        if not one.is_dir():
+            one.mkdir(0o755, exist_ok=True)
 
 
 def _hashed(*parts: bytes) -> bytes:

@@ -168,6 +168,49 @@ def test_a_folder_that_is_open_to_everybody(tmp_path: Path) -> None:
         Cache(folder, print)
 
 
+@pytest.mark.parametrize("name", ["patterns", "functions", "results", "results/ab"])
+def test_a_folder_in_it_that_is_open_to_everybody(name: str, tmp_path: Path) -> None:
+    inner = tmp_path / "cache" / name
+    inner.mkdir(parents=True)
+    Cache(tmp_path / "cache", print)
+    inner.chmod(0o757)
+    with pytest.raises(BadUsage, match=f"cache/{name}: everybody"):
+        Cache(tmp_path / "cache", print)
+
+
+def test_its_own_folders_are_open_to_nobody(tmp_path: Path) -> None:
+    """Also where the umask lets everybody write."""
+    before = os.umask(0)
+    try:
+        cache = Cache(tmp_path / "new" / "cache", print)
+        cache.keep("a", b"data")
+    finally:
+        os.umask(before)
+    assert Cache(tmp_path / "new" / "cache", print).folder.stat().st_mode & 0o022 == 0
+    assert (tmp_path / "new").stat().st_mode & 0o022 == 0
+
+
+@pytest.mark.parametrize("kind", ["functions", "patterns", "results"])
+def test_a_fifo_is_no_result(kind: str, tuned: tuple[bytes, Outcome], tmp_path: Path) -> None:
+    """Nobody waits for who writes into it, and a result takes its place."""
+    (data, outcome), cache = tuned, Cache(tmp_path / "cache", print)
+    image, memory = parse(data, "sample"), Memory()
+
+    def put() -> None:
+        cache.put(data, QUICK, outcome)
+        cache.keep(cache.before(image, QUICK).name, b"RTR1")
+        cache.remember(memory)
+
+    put()
+    (path,) = _kept(tmp_path / "cache", kind)
+    path.unlink()
+    os.mkfifo(path)
+    found = cache.get(data, QUICK), cache.before(image, QUICK).results, cache.remembered().decided
+    assert found == (outcome if kind != "results" else None, b"RTR1" * (kind != "functions"), {})
+    put()
+    assert path.is_file()
+
+
 def test_warm_patterns_change_no_byte() -> None:
     """A file retuned with all patterns known, its own and another file's, and with none."""
     known, files = Memory(), (("alpha-sample", None), ("alpha-libgcc_s", "bytes,bitscan"))
