@@ -103,11 +103,10 @@ class Policy:
         """The policy with what a command line says instead.
 
         `cpus` are names of CPUs, each for the machine that has it; `options` are fields of `Wanted`
-        for all machines, None where nothing was said.
+        for all machines, None where nothing was said.  BadUsage for two CPUs of one machine.
         """
         machines = dict(self.machines)
-        for name in cpus:
-            target, cpu = _target_with(name)
+        for target, cpu in _by_machine(cpus).items():
             before = machines.get(target, Wanted())
             machines[target] = dataclasses.replace(before, cpu=cpu)
         said = {key: value for key, value in options.items() if value is not None}
@@ -141,6 +140,19 @@ def _own(target: Target, wanted: Wanted) -> Wanted:
         return None if name is None else choose.cpu_named(target, option, name).name
 
     return dataclasses.replace(wanted, cpu=own("cpu", wanted.cpu), tune=own("tune", wanted.tune))
+
+
+def _by_machine(names: Collection[str]) -> Mapping[str, str]:
+    """The CPUs that are called so, by the target that has them."""
+    found: dict[str, str] = {}
+    for name in names:
+        target, cpu = _target_with(name)
+        if found.setdefault(target, cpu) != cpu:
+            raise BadUsage(
+                f"--cpu {found[target]} and --cpu {cpu}: both are CPUs of {target}",
+                hint="one for each kind of machine; other files in a run of their own",
+            )
+    return found
 
 
 def _target_with(cpu: str) -> tuple[str, str]:

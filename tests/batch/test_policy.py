@@ -134,6 +134,18 @@ def test_the_command_line_comes_first(tree: Path, tmp_path: Path, run_cli: Run) 
     assert "left alone: 1 file: the policy does not allow this path" in result.stdout
 
 
+def test_two_cpus_of_one_machine_are_one_error(tree: Path, tmp_path: Path, run_cli: Run) -> None:
+    """Which one was meant nobody knows; names of the same CPU, and one of each machine, will do."""
+    result = run_cli("batch", tree, "--in-place", "--cpu", "power9", "--cpu", "7450")
+    assert result.exit_code == 2
+    said = "retune: --cpu power9 and --cpu 7450: both are CPUs of ppc (one for each kind of machine"
+    assert result.stderr.startswith(said) and result.stderr.count("\n") == 1
+    found = Policy().overridden(["ev6", "EV6", "power9", "madison", "POWER9"]).machines
+    assert {name: one.cpu for name, one in found.items()} == {
+        "alpha": "ev6", "ppc": "power9", "ia64": "madison",
+    }  # fmt: skip
+
+
 def test_packages(tree: Path, run_cli: Run, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('[alpha]\ncpu = "ev67"\n[packages]\ndeny = ["lib*-dbg"]\n', encoding="utf-8")
