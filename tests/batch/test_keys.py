@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.program import Pin
 from rewriter.elf.image import Image, parse
 from rewriter.identify.profiles import MOVE, NONE, Counts, Direction
 from rewriter.road.options import Options
@@ -46,6 +48,54 @@ def test_what_callees_leave_of_shared_data(body: str, same: bool, tmp_path: Path
         code = code.replace("func leaf", f"{APART}\n        func leaf")
         found.append(key(analyse(linked(tmp_path / name, code), ALPHA), "_start"))
     assert (found[0] == found[1]) is same
+
+
+FAULTING = """
+        func _start
+        lda $2,8($16)
+1:      ldq $1,0($16)
+        addq $1,$17,$0
+        ret $31,($26),1
+        end _start
+        {}
+        func handler
+2:      addq ${},1,$0
+        ret $31,($26),1
+        end handler
+        .pushsection __ex_table,"a",@progbits
+        .long 1b - ., 0x23ff0000 + 2b - 1b
+        .popsection
+"""
+
+
+@pytest.mark.parametrize(("register", "same"), [(2, False), (16, True)])
+def test_what_is_read_where_an_access_faults(register: int, same: bool, tmp_path: Path) -> None:
+    """Control goes on in another function, which may read what is there before the access."""
+    found = []
+    for name, read in (("one", 16), ("other", register)):
+        (tmp_path / name).mkdir()
+        program = analyse(linked(tmp_path / name, FAULTING.format(APART, read)), ALPHA)
+        assert program.fixups
+        found.append(key(program, "_start"))
+    assert (found[0] == found[1]) is same
+
+
+def test_what_other_code_says_of_a_place() -> None:
+    """What is relied on, named, and given to a function as its pointer counts by itself."""
+    program = _analysed(parse(inputs.require("alpha-sample").read_bytes(), "sample"))
+    function = next(f for f in program.functions if f.size > 64)
+    names, (block, *_) = program.graph.named.copy(), program.graph.blocks_of(function)
+    names[block] ^= True
+    shared = {**program.references.shared, function.start: 64}
+    relied = replace(program)
+    relied.__dict__["pins"] = (Pin(function.start + 4, "a word"),)
+    others = (
+        replace(program, graph=replace(program.graph, named=names)),
+        replace(program, references=replace(program.references, shared=shared)),
+        relied,
+    )
+    keys = {Keys(one, b"").function(function) for one in (program, *others)}
+    assert len(keys) == 1 + len(others)
 
 
 def test_what_is_in_a_segment_with_code_counts_without_section_headers() -> None:

@@ -2,7 +2,8 @@
 
 All that is no code counts as a whole: headers, symbols, unwind and exception tables, data.  Of the
 code there is what the function has, with some around it, and what the analysis took from the rest:
-edges into and out of it, what may be read where control leaves, which places are entered and held.
+edges into and out of it, what may be read where control leaves or an access faults, which places
+are entered, held and relied on.
 What stands for a known routine depends on its callers, so there the whole file counts.
 
 Which way conditions went is known of a whole text or not at all, so what a profile says of the
@@ -12,9 +13,11 @@ function's own counts apart from the text.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,7 @@ from numpy.typing import NDArray
 
 from rewriter.analysis.flow import between
 from rewriter.analysis.program import Program
-from rewriter.core.code.program import Function
+from rewriter.core.code.program import Fixup, Function, Pin
 from rewriter.elf.image import Image
 from rewriter.identify.profiles import Direction
 
@@ -54,7 +57,7 @@ class Keys:
         first, last = program.listing.span(function.start, function.end)
         arrays = (
             (graph.first[here] - first, graph.last[here] - first),
-            (graph.entered[here], graph.reached[here], graph.landed[here]),
+            (graph.entered[here], graph.named[here], graph.reached[here], graph.landed[here]),
             (graph.continues[here], graph.resumed[here], graph.faulting[first:last]),
             (graph.outside[here], graph.returned[here], program.spoiled[here]),
             (program.live.live_in[here], program.live.live_out[here]),
@@ -85,11 +88,26 @@ class Keys:
             program.listing.addresses[first:last][program.near_locks[first:last]].tolist(),
             _inside(self._unresolved, within),
             [(at, known.callees[at]) for at in _inside(self._callees, within)],
-            known.pointers(function), sorted(known.constants.get(function.start, ())),
+            known.pointers(function), known.shared.get(function.start),
+            sorted(known.constants.get(function.start, ())),
             program.tables_of(function), program.pads_of(function),
-            program.fixups_of(function),
+            program.fixups_of(function), self._handled(within), self._relied_on(within),
             [(at, program.made_again[at]) for at in _inside(self._made_again, within)],
         ]  # fmt: skip
+
+    def _handled(self, within: range) -> list[tuple[Fixup, int]]:
+        """Where accesses may fault, and what may be read then, also in another function."""
+        program = self.program
+        found = (program.resumes[at] for at in _inside(self._faulting, within))
+        return [(fixup, program.live_after_fault(fixup)) for fixup in found]
+
+    def _relied_on(self, within: range) -> Sequence[Pin]:
+        """What outside the function relies on places in it; who takes a kernel apart asks not."""
+        pins = () if self.program.is_kernel else self.program.pins
+        first, end = (
+            bisect_left(pins, at, key=attrgetter("address")) for at in (within.start, within.stop)
+        )
+        return pins[first:end]
 
     def _went(self, function: Function) -> Iterable[Any]:
         """Which way the conditions of a function went; a move is weighed by all that were run."""
@@ -165,6 +183,10 @@ class Keys:
     @cached_property
     def _unresolved(self) -> NDArray[np.uint64]:
         return _ascending(self.program.references.unresolved)
+
+    @cached_property
+    def _faulting(self) -> NDArray[np.uint64]:
+        return _ascending(self.program.resumes)
 
     @cached_property
     def _callees(self) -> NDArray[np.uint64]:
