@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from rewriter.api import choose
 from rewriter.api.choose import Chosen, Wanted
 from rewriter.api.files import Loaded
 from rewriter.api.progress import Progress, quiet
-from rewriter.core.errors import BadInput, BadUsage, VerificationFailed
+from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.run.garbage import trim
 from rewriter.core.run.ledger import Ledger, spending
 from rewriter.elf import compressed, manifest, note
@@ -37,25 +35,17 @@ class Patched:
     record: Manifest | None = None
 
     def data(self) -> bytes:
-        """The file to write, with its manifest; the original's where there is none.
-
-        VerificationFailed where the manifest does not lead back to the original.
-        """
+        """The file to write, with its manifest; the original's where there is none."""
         if self.tuned is None or self.record is None:
             return self.loaded.data
         name = printable(self.loaded.image.name)
-        made = manifest.attach(self.tuned.data, self.record, name)
-        _leads_back(self.loaded.image, lambda: manifest.revert(made, name))
-        return self._wrapped(made)
+        return self._wrapped(manifest.attach(self.tuned.data, self.record, name))
 
     def apart(self) -> tuple[bytes, bytes | None]:
-        """The file to write without its manifest, and the manifest; as for `data`."""
+        """The file to write without its manifest, and the manifest."""
         if self.tuned is None or self.record is None:
             return self.loaded.data, None
-        bare, record, name = self.tuned.data, manifest.dump(self.record), self.loaded.image.name
-        back = partial(manifest.revert_with, bare, label=printable(name))
-        _leads_back(self.loaded.image, lambda: back(manifest.parse(record)))
-        return self._wrapped(bare), record
+        return self._wrapped(self.tuned.data), manifest.dump(self.record)
 
     def _wrapped(self, data: bytes) -> bytes:
         """The bytes, compressed if the input was."""
@@ -97,19 +87,11 @@ def patch(
     with spending("note"):
         trim()  # of what was known of the program
         record = _record(loaded.image, tuned, chosen, wanted)
+        if record is not None:  # it leads back, or nothing is written
+            manifest.revert_with(tuned.data, record, loaded.image.name)
     if record is not None and loaded.opened is not None:
         record = replace(record, wrapping=compressed.wrapping_of(loaded.opened))
     return Patched(loaded, report, tuned, record)
-
-
-def _leads_back(image: Image, back: Callable[[], bytes]) -> None:
-    """Refuses an output of which `back` does not make the original."""
-    try:
-        same, reason = back() == image.data, "it leads elsewhere"
-    except (BadInput, VerificationFailed) as error:
-        same, reason = False, str(error)
-    if not same:
-        raise VerificationFailed(f"{image.name}: the manifest of its output: {reason}")
 
 
 def _kept(image: Image, tuned: Tuned, percent: float | None) -> str:
