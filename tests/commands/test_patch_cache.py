@@ -200,6 +200,12 @@ def test_no_function_is_changed_by_what_is_known_of_another(
     assert Results(kept={key: packed}).done(key, function, Checks(program)) is None
 
 
+def test_where_nothing_was_done_no_byte_changed(program: Program) -> None:
+    stage = ["", [[0, "41414141"]], [], []]
+    packed = zlib.compress(json.dumps([[], [], [stage]]).encode())
+    assert Results(kept={b"k": packed}).done(b"k", program.functions[0], Checks(program)) is None
+
+
 def test_a_result_that_would_fill_the_memory_is_damage(program: Program) -> None:
     for text in (b" " * (64 << 20), b"[" * 100_000, b"[" + b"[]," * (2 << 20) + b"[]]"):
         results = Results(kept={b"k": zlib.compress(text)})

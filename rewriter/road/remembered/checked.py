@@ -39,6 +39,7 @@ class Checks:
         _must(self._names.issuperset(stage.last for stage in stages[1:]), "pass of a stage")
         changes = [self._changes(stage, function) for stage in stages]
         _must(changes[-1] == bool(done.edits), "edits and bytes")
+        _must(bool(done.edits) or not any(stage.changed for stage in stages), "bytes of no edit")
 
     @cached_property
     def _names(self) -> frozenset[str]:
