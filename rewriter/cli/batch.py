@@ -139,7 +139,7 @@ def batch(
     Exit status: 0 every file is tuned, was before, or is left alone as the policy says, 1 a file
     failed (the others are done) or was refused with --refused fail, 2 bad usage, 3 bad input: a
     TREE, FILE or line of a LIST leads to no file to tune (the others are done), 4 nothing to do,
-    5 every file was refused.
+    5 every file was refused; 70, 71, 130, 143 and 129 as of every command (`retune --help`).
     """
     from rewriter.batch.engine import run
     from rewriter.packages.retuned import retuned

@@ -92,7 +92,7 @@ def patch(
     \b
     Exit status: 0 done, 1 the output could not be verified (nothing is written), 2 bad usage,
     3 bad input, 4 nothing to do, or less than --min-gain (OUT is then an identical copy, without
-    a note).
+    a note); 70, 71, 130, 143 and 129 as of every command (`retune --help`).
     """
     from rewriter.api.patch import patch as retuned
     from rewriter.api.patch import timed
