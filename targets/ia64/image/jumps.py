@@ -54,7 +54,7 @@ def tables(
 
 
 def reads_table(text: Text, position: int, first: int) -> bool:
-    """Whether the branch at a position goes where a word of a table says."""
+    """Whether the branch at a position goes where a word of a table says by its distance."""
     branch = text.insn(position)
     lowest = max(SLOTS * first, position - _BACK)
     if branch is None or not (at := _writer(text, position, lowest, branch.operand("b2"))):
@@ -66,12 +66,20 @@ def reads_table(text: Text, position: int, first: int) -> bool:
     total = text.insn(at) if at else None
     if total is None or total.name != "add" or not total.has("r2"):
         return False
-    for register in (total.operand("r2"), total.operand("r3")):
-        source = _writer(text, at, lowest, register)
-        load = text.insn(source) if source else None
-        if load is not None and load.name.startswith("ld8"):
-            return True
-    return False
+    r2, r3 = total.operand("r2"), total.operand("r3")
+    return _is_distance(text, at, lowest, r2, r3) or _is_distance(text, at, lowest, r3, r2)
+
+
+def _is_distance(text: Text, position: int, lowest: int, word: int, place: int) -> bool:
+    """Whether a register holds a word of memory at a position, and another the word's address.
+
+    A distance from elsewhere, as from where the table starts, is none.
+    """
+    at = _writer(text, position, lowest, word)
+    load = text.insn(at) if at else None
+    if load is None or not load.name.startswith("ld8"):
+        return False
+    return load.operand("r3") == place and not _writer(text, position, at, place)
 
 
 def _writer(text: Text, position: int, lowest: int, register: int) -> int:

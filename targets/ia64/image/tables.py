@@ -30,12 +30,13 @@ WORD = 8  # bytes of an address, and of an entry of a jump table
 _RESULT = 4  # the bit of a continuation that says what the handler sets
 _IVT, _IVT_SIZE = "ia64_ivt", 0x8000
 
-# Tables of instructions that the kernel writes over: what they are for, and bundles each.
+# Tables of instructions that the kernel writes over: what they are for, and bundles each.  Kernels
+# before 2.6.36 have one dot less in their names [RECALL].
+_PATCHES = {"vtop": 1, "rse": 1, "mckinley_e9": 2, "phys_stack_reg": 1}
 PATCHED = {
-    ".data..patch.vtop": 1,
-    ".data..patch.rse": 1,
-    ".data..patch.mckinley_e9": 2,
-    ".data..patch.phys_stack_reg": 1,
+    f".data{dots}patch.{name}": bundles
+    for dots in ("..", ".")
+    for name, bundles in _PATCHES.items()
 }
 EXCEPTIONS, CHECKS = "__ex_table", "__mca_table"
 

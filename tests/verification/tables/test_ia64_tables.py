@@ -72,7 +72,9 @@ def test_the_same_file_has_no_finding(kernel: Image, code: Code) -> None:
     assert findings(kernel, code, kernel.data) == []
 
 
-@pytest.mark.parametrize("table", [tables.EXCEPTIONS, tables.CHECKS, *tables.PATCHED])
+@pytest.mark.parametrize(
+    "table", [tables.EXCEPTIONS, tables.CHECKS, *(one for one in tables.PATCHED if ".." in one)]
+)
 def test_another_instruction_at_a_named_place_is_found(
     table: str, kernel: Image, code: Code, landmarks: tuple[Landmark, ...]
 ) -> None:
