@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rewriter.core.errors import BadInput
 from rewriter.core.readings.machine import ByteOrder
-from rewriter.elf.headers import Section, Segment
+from rewriter.elf.headers import Segment, WithSections
 
 DW_EH_PE_omit, DW_EH_PE_indirect = 0xFF, 0x80
 DW_EH_PE_pcrel, DW_EH_PE_datarel, DW_EH_PE_funcrel = 0x10, 0x30, 0x40
@@ -24,25 +24,11 @@ def byte_format(code: str, byteorder: ByteOrder) -> struct.Struct:
     return struct.Struct(("<" if byteorder == "little" else ">") + code)
 
 
-class Loaded(Protocol):
+class Mapped(WithSections, Protocol):
     """A file whose tables are read where they are loaded."""
 
     @property
-    def name(self) -> str: ...
-    @property
-    def data(self) -> bytes: ...
-    @property
-    def bits(self) -> int: ...
-    @property
-    def byteorder(self) -> ByteOrder: ...
-    @property
-    def sections(self) -> Sequence[Section]: ...
-    @property
     def segments(self) -> Sequence[Segment]: ...
-
-    def section(self, name: str) -> Section | None:
-        """The first section of that name."""
-        ...
 
     def segment_of(self, address: int) -> Segment | None:
         """The loaded segment that holds an address."""
@@ -66,7 +52,7 @@ class DwarfReader:
 
     __slots__ = ("bias", "data", "end", "image", "offset", "what")
 
-    def __init__(self, image: Loaded, offset: int, end: int, bias: int, what: str) -> None:
+    def __init__(self, image: Mapped, offset: int, end: int, bias: int, what: str) -> None:
         self.image, self.data, self.what = image, image.data, what
         self.offset, self.end, self.bias = offset, min(end, len(image.data)), bias
 

@@ -6,8 +6,9 @@ A damaged file is refused with the name of the field.  Names and numbers are tho
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rewriter.core.errors import BadInput
 from rewriter.core.readings.machine import ByteOrder
@@ -89,6 +90,25 @@ class Section:
     def file_end(self) -> int:
         """File offset after the last byte that the section has in the file."""
         return self.sh_offset + (0 if self.sh_type in (SHT_NULL, SHT_NOBITS) else self.sh_size)
+
+
+class WithSections(Protocol):
+    """A file, and its sections by name."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def bits(self) -> int: ...
+    @property
+    def byteorder(self) -> ByteOrder: ...
+    @property
+    def sections(self) -> Sequence[Section]: ...
+
+    def section(self, name: str) -> Section | None:
+        """The first section of that name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

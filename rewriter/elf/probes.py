@@ -8,12 +8,10 @@ and places of memory the operands are.  No instruction reads them there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator
 
 from rewriter.core.errors import BadInput
-from rewriter.core.readings.machine import ByteOrder
-from rewriter.elf.headers import Section
+from rewriter.elf.headers import WithSections
 
 NOTES = ".note.stapsdt"
 _BASE = ".stapsdt.base"
@@ -21,26 +19,7 @@ _OWNER, _TYPE = b"stapsdt\0", 3
 _HEAD = 12  # bytes of n_namesz, n_descsz, n_type
 
 
-class Noted(Protocol):
-    """A file that may have probes."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def data(self) -> bytes: ...
-    @property
-    def bits(self) -> int: ...
-    @property
-    def byteorder(self) -> ByteOrder: ...
-    @property
-    def sections(self) -> Sequence[Section]: ...
-
-    def section(self, name: str) -> Section | None:
-        """The first section of that name."""
-        ...
-
-
-def probes(image: Noted) -> tuple[int, ...]:
+def probes(image: WithSections) -> tuple[int, ...]:
     """The addresses of the instructions at which a file's probes are; BadInput for a bad note."""
     found = set[int]()
     for section in image.sections:
@@ -50,7 +29,7 @@ def probes(image: Noted) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _named(image: Noted, notes: bytes) -> Iterator[int]:
+def _named(image: WithSections, notes: bytes) -> Iterator[int]:
     size, base = image.bits // 8, image.section(_BASE)
     for kind, description in _notes(image, notes):
         if kind != (_OWNER, _TYPE):
@@ -64,7 +43,7 @@ def _named(image: Noted, notes: bytes) -> Iterator[int]:
         yield (place + moved) % (1 << image.bits)
 
 
-def _notes(image: Noted, notes: bytes) -> Iterator[tuple[tuple[bytes, int], bytes]]:
+def _notes(image: WithSections, notes: bytes) -> Iterator[tuple[tuple[bytes, int], bytes]]:
     """Owner and type of each note, and its description."""
     at = 0
     while at < len(notes):

@@ -8,28 +8,26 @@ is known to be none.  Constants of the program stay: nothing tells them from cod
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Protocol
 
 from rewriter.core.errors import BadInput
 from rewriter.elf.bare import dynamic, unwinding
-from rewriter.elf.dwarf import Loaded
+from rewriter.elf.bare.dynamic import WithSymbols
 from rewriter.elf.headers import PT_DYNAMIC, PT_INTERP, PT_LOAD, PT_NOTE, PT_PHDR, Layout
-from rewriter.elf.linking import STT_FUNC, STT_GNU_IFUNC, Symbol
+from rewriter.elf.linking import STT_FUNC, STT_GNU_IFUNC
 from rewriter.elf.unwind.entries import PT_GNU_EH_FRAME, Fde, frames
 
 _READ_ONLY = (PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_PHDR, PT_GNU_EH_FRAME)
 """Segments of what others than the program read."""
 
 
-class Bare(Loaded, Protocol):
+class Bare(WithSymbols, Protocol):
     """A file that is described by its program headers alone."""
 
     @property
     def entry(self) -> int: ...
-    @property
-    def symbols(self) -> Sequence[Symbol]: ...
 
 
 def without(extents: Iterable[range], holes: Iterable[range]) -> Iterator[range]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from rewriter.elf.dwarf import Loaded
+from rewriter.elf.dwarf import Mapped
 from rewriter.elf.headers import PT_LOAD, Layout
 from rewriter.elf.linking import (
     CALLED_ARRAYS,
@@ -35,20 +35,20 @@ of what hangs on it.  The last fields say where that begins and where the next r
 the record on; the one before the last but two says how many of these there are."""
 
 
-class Linked(Loaded, Protocol):
+class WithSymbols(Mapped, Protocol):
     """A file with dynamic symbols."""
 
     @property
     def symbols(self) -> Sequence[Symbol]: ...
 
 
-def called(image: Loaded) -> Iterator[int]:
+def called(image: Mapped) -> Iterator[int]:
     """What the loader calls at start and end by a tag of its own."""
     tags = _tags(image)
     yield from (tags[tag] for tag in (DT_INIT, DT_FINI) if tag in tags)
 
 
-def tables(image: Linked) -> Iterator[range]:
+def tables(image: WithSymbols) -> Iterator[range]:
     """The addresses of each table whose size is known, if the file has all of it in a segment."""
     for found in _tables(image, _tags(image)):
         for s in image.segments:
@@ -58,11 +58,11 @@ def tables(image: Linked) -> Iterator[range]:
                 break
 
 
-def _tags(image: Loaded) -> dict[int, int]:
+def _tags(image: Mapped) -> dict[int, int]:
     return tags_of(image.data, image.segments, Layout(image.bits, image.byteorder))
 
 
-def _tables(image: Linked, tags: Mapping[int, int]) -> Iterator[range]:
+def _tables(image: WithSymbols, tags: Mapping[int, int]) -> Iterator[range]:
     count = sum(symbol.dynamic for symbol in image.symbols)
     for tag, size in _SIZED.items():
         if tag in tags:
@@ -79,7 +79,7 @@ def _tables(image: Linked, tags: Mapping[int, int]) -> Iterator[range]:
         yield _gnu_hash(image, tags[_DT_GNU_HASH], count)
 
 
-def _versions(image: Loaded, first: int, number: int, fields: str, hanging: int) -> range:
+def _versions(image: Mapped, first: int, number: int, fields: str, hanging: int) -> range:
     """A chain of version records with what hangs on them."""
     record = Layout(image.bits, image.byteorder).record(fields, fields)
     at = end = first
@@ -94,7 +94,7 @@ def _versions(image: Loaded, first: int, number: int, fields: str, hanging: int)
     return range(first, end)
 
 
-def _hash(image: Loaded, at: int) -> range:
+def _hash(image: Mapped, at: int) -> range:
     """DT_HASH: two counts, and a word for each of what they count; in some ABIs of 64 bits."""
     if not (image.is_mapped(at) and image.is_mapped(at + 15)):
         return range(0)
@@ -105,7 +105,7 @@ def _hash(image: Loaded, at: int) -> range:
     return range(at, at + size * (2 + sum(counts)))
 
 
-def _gnu_hash(image: Loaded, at: int, count: int) -> range:
+def _gnu_hash(image: Mapped, at: int, count: int) -> range:
     """DT_GNU_HASH: four counts, a filter of words, and buckets and the rest of the symbols."""
     if not (image.is_mapped(at) and image.is_mapped(at + 15)):
         return range(0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewriter.elf.dwarf import Loaded
+from rewriter.elf.dwarf import Mapped
 from rewriter.elf.unwind.entries import Fde, frames_address
 from rewriter.elf.unwind.lsda import area
 
 
-def tables(image: Loaded, frames: Sequence[Fde]) -> Iterator[range]:
+def tables(image: Mapped, frames: Sequence[Fde]) -> Iterator[range]:
     """Where `.eh_frame` stands and what it says of landing pads; BadInput where it is damaged."""
     first = frames_address(image)
     if not frames or not first:

@@ -18,7 +18,7 @@ from rewriter.elf.dwarf import (
     DW_EH_PE_indirect,
     DW_EH_PE_omit,
     DwarfReader,
-    Loaded,
+    Mapped,
     byte_format,
 )
 from rewriter.elf.headers import SHT_NOBITS
@@ -60,7 +60,7 @@ class Fde:
     offset: int
     location_offset: int
     instructions: tuple[int, int]
-    image: Loaded = field(repr=False, compare=False)
+    image: Mapped = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class SearchTable:
     fdes: npt.NDArray[np.uint64]
 
 
-def frames(image: Loaded) -> tuple[Fde, ...]:
+def frames(image: Mapped) -> tuple[Fde, ...]:
     """Return every FDE of .eh_frame in file order; none when the file has no such table."""
     bounds = _bounds(image)
     if bounds is None:
@@ -91,7 +91,7 @@ def frames(image: Loaded) -> tuple[Fde, ...]:
 class _Again(Mapping[int, Fde]):
     """Entries of one file in another, in which they stand as they did."""
 
-    def __init__(self, known: Mapping[int, Fde], image: Loaded) -> None:
+    def __init__(self, known: Mapping[int, Fde], image: Mapped) -> None:
         self._known, self._image = known, image
 
     def __getitem__(self, start: int) -> Fde:
@@ -104,7 +104,7 @@ class _Again(Mapping[int, Fde]):
         return len(self._known)
 
 
-def frames_again(image: Loaded, known: Mapping[int, Fde]) -> Mapping[int, Fde]:
+def frames_again(image: Mapped, known: Mapping[int, Fde]) -> Mapping[int, Fde]:
     """Return what `frames` finds in a file whose headers are those of the file of `known` entries.
 
     Entries are by where they start.  They are parsed again if a byte of the table differs that is
@@ -116,7 +116,7 @@ def frames_again(image: Loaded, known: Mapping[int, Fde]) -> Mapping[int, Fde]:
     return _Again(known, image)
 
 
-def _only_instructions(old: Loaded, new: Loaded, known: Sequence[Fde]) -> bool:
+def _only_instructions(old: Mapped, new: Mapped, known: Sequence[Fde]) -> bool:
     """Whether two tables agree in all that `frames` looks at."""
     section = old.section(".eh_frame")
     encodings = {e for frame in known for e in (frame.cie.fde_encoding, frame.cie.lsda_encoding)}
@@ -137,7 +137,7 @@ def _only_instructions(old: Loaded, new: Loaded, known: Sequence[Fde]) -> bool:
     return bool(np.all((at >= 0) & (changed < spans[at, 1])))
 
 
-def search_table(image: Loaded) -> SearchTable | None:
+def search_table(image: Mapped) -> SearchTable | None:
     """Return the search table of .eh_frame_hdr; None when the file has none."""
     header = _header(image)
     if header is None:
@@ -161,13 +161,13 @@ def search_table(image: Loaded) -> SearchTable | None:
     return SearchTable(offset, width, encoding, base, pairs[:, 0], pairs[:, 1])
 
 
-def frames_address(image: Loaded) -> int | None:
+def frames_address(image: Mapped) -> int | None:
     """Return the address of .eh_frame that .eh_frame_hdr gives; None without one."""
     header = _header(image)
     return None if header is None else header[1]
 
 
-def _header(image: Loaded) -> tuple[DwarfReader, int, int, int] | None:
+def _header(image: Mapped) -> tuple[DwarfReader, int, int, int] | None:
     """Return a reader behind the fixed part of .eh_frame_hdr, eh_frame_ptr, and encodings."""
     segment = next((s for s in image.segments if s.p_type == PT_GNU_EH_FRAME), None)
     if segment is None or not segment.p_filesz:
@@ -183,7 +183,7 @@ def _header(image: Loaded) -> tuple[DwarfReader, int, int, int] | None:
     return reader, address, count_encoding, table_encoding
 
 
-def _bounds(image: Loaded) -> tuple[int, int, int, bool] | None:
+def _bounds(image: Mapped) -> tuple[int, int, int, bool] | None:
     """Return file offsets of .eh_frame, address minus offset, and whether a zero length ends it.
 
     With a section header its size is the bound, as the records of several linked files may each

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rewriter.core.leb128 import padded_uleb
-from rewriter.elf.dwarf import FIXED, DW_EH_PE_omit, DW_EH_PE_uleb128, DwarfReader, Loaded
+from rewriter.elf.dwarf import FIXED, DW_EH_PE_omit, DW_EH_PE_uleb128, DwarfReader, Mapped
 from rewriter.elf.emit import Patch
 from rewriter.elf.unwind.entries import Fde
 
@@ -43,12 +43,12 @@ class Record(NamedTuple):
     end: int
 
 
-def lsda_ranges(image: Loaded, fde: Fde) -> list[CallSite]:
+def lsda_ranges(image: Mapped, fde: Fde) -> list[CallSite]:
     """Return the call sites of the function in table order; empty without an LSDA."""
     return [record.site for record in records(image, fde)]
 
 
-def records(image: Loaded, fde: Fde) -> list[Record]:
+def records(image: Mapped, fde: Fde) -> list[Record]:
     """Return the call-site records of the function in table order; empty without an LSDA."""
     if fde.lsda is None:
         return []
@@ -62,7 +62,7 @@ def records(image: Loaded, fde: Fde) -> list[Record]:
     return found
 
 
-def area(image: Loaded, fde: Fde) -> range:
+def area(image: Mapped, fde: Fde) -> range:
     """The addresses of an LSDA: up to the last type, or to the last call site where it has none.
 
     What a function may throw, where it says so, stands behind, and how much that is says nobody.
@@ -73,7 +73,7 @@ def area(image: Loaded, fde: Fde) -> range:
     return range(fde.lsda, max(reader.end, types) + reader.bias)
 
 
-def _header(image: Loaded, fde: Fde, place: int) -> tuple[DwarfReader, int, int, int]:
+def _header(image: Mapped, fde: Fde, place: int) -> tuple[DwarfReader, int, int, int]:
     """Return a reader of the call sites alone, what pads count from, the encoding, and the types.
 
     Those end at an offset of the file; it is 0 where there are none.
@@ -134,7 +134,7 @@ def retime(
     return patches
 
 
-def _written(number: int, size: int, encoding: int, image: Loaded) -> bytes | None:
+def _written(number: int, size: int, encoding: int, image: Mapped) -> bytes | None:
     """A number in a field; None where it does not fit, or the field is not understood."""
     if number < 0:
         return None

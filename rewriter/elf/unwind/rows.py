@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from rewriter.core.errors import BadInput
 from rewriter.core.readings.machine import ByteOrder
-from rewriter.elf.dwarf import DwarfReader, Loaded
+from rewriter.elf.dwarf import DwarfReader, Mapped
 from rewriter.elf.emit import Patch
 from rewriter.elf.unwind.entries import Cie, Fde
 
@@ -228,7 +228,7 @@ class _State:
         "advances", "cfa", "cie", "end", "initial", "pushed", "registers", "set_loc", "stack",
     )  # fmt: skip
 
-    def __init__(self, cie: Cie, image: Loaded) -> None:
+    def __init__(self, cie: Cie, image: Mapped) -> None:
         self.cie = cie
         self.cfa: tuple[str, int, int | bytes] = ("undefined", 0, 0)
         self.registers: dict[int, Rule] = {}
