@@ -128,9 +128,10 @@ def test_killed_at_every_point(three: list[Path], quick: Policy, tmp_path: Path)
         assert status in (0, KILLED)
         work(out, journal)
         assert tree_digests(out) == wanted, at
-        assert set(entries(journal).values()) == {1}, at
+        said = sorted(entries(journal).values())  # killed behind its line, before it is in place
+        assert said[:-1] == [1] * (len(said) - 1) and said[-1] in (1, 2), at
         if status == 0:
-            assert at > 10
+            assert at > 10 and said[-1] == 1
             return
         shutil.rmtree(out)
     pytest.fail("it never came to its end")
