@@ -88,7 +88,7 @@ def patch(
         trim()  # of what was known of the program
         record = _record(loaded.image, tuned, chosen, wanted)
         if record is not None:  # it leads back, or nothing is written
-            manifest.revert_with(tuned.data, record, loaded.image.name)
+            manifest.check_way_back(tuned.data, record, loaded.image.name)
     if record is not None and loaded.opened is not None:
         record = replace(record, wrapping=compressed.wrapping_of(loaded.opened))
     return Patched(loaded, report, tuned, record)

@@ -55,16 +55,20 @@ def apply(data: bytes, patches: Iterable[Patch]) -> bytes:
 
     Patches are sorted by offset, do not overlap, keep the length, and find their `old` bytes.
     """
-    out = bytearray(data)
-    reached = 0
+    return b"".join(pieces(data, patches))
+
+
+def pieces(data: bytes | memoryview, patches: Iterable[Patch]) -> Iterator[bytes | memoryview]:
+    """What `apply` returns, one piece after the other: nothing is copied."""
+    view, reached = memoryview(data), 0
     for patch in patches:
-        _check(data, patch, reached)
-        out[patch.offset : patch.end] = patch.new
+        _check(view, patch, reached)
+        yield from (view[reached : patch.offset], patch.new)
         reached = patch.end
-    return bytes(out)
+    yield view[reached:]
 
 
-def _check(data: bytes, patch: Patch, reached: int) -> None:
+def _check(data: memoryview, patch: Patch, reached: int) -> None:
     where = f"patch at file offset {patch.offset:#x}"
     if len(patch.old) != len(patch.new):
         raise BadInput(f"{where} changes the length from {len(patch.old)} to {len(patch.new)}")

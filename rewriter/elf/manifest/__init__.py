@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from rewriter.elf.manifest.carried import (
     attach,
+    check_way_back,
     compare,
     detach,
     examine,
@@ -37,6 +38,7 @@ __all__ = [
     "Manifest",
     "attach",
     "cause",
+    "check_way_back",
     "compare",
     "detach",
     "dump",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 from rewriter.core.errors import BadInput, VerificationFailed
 from rewriter.elf import compressed, emit, note
@@ -61,6 +62,12 @@ def revert(data: bytes, label: str = "input") -> bytes:
 
 def revert_with(data: bytes, manifest: Manifest, label: str = "input") -> bytes:
     """Return the original file from a patched one without note and the manifest kept beside."""
+    check_way_back(data, manifest, label)
+    return b"".join(_taken_back(data, manifest))
+
+
+def check_way_back(data: bytes, manifest: Manifest, label: str = "input") -> None:
+    """That `revert_with` gives the original, which is not made: BadInput or VerificationFailed."""
     found = _sha256(data)
     if found == manifest.original:
         raise BadInput(f"{label}: is the original already; there is nothing to revert")
@@ -69,14 +76,21 @@ def revert_with(data: bytes, manifest: Manifest, label: str = "input") -> bytes:
             f"{label}: is not the file that the manifest describes",
             hint=f"SHA-256 {found[:16]}..., expected {manifest.patched[:16]}...",
         )
-    whole = data.removesuffix(manifest.appended)
-    original = emit.apply(whole, (Patch(p.offset, p.new, p.old) for p in manifest.patches))
-    if _sha256(original) != manifest.original:
+    digest = hashlib.sha256()
+    for piece in _taken_back(data, manifest):
+        digest.update(piece)
+    if digest.hexdigest() != manifest.original:
         raise VerificationFailed(
             f"{label}: taking the edits back does not give the original",
             hint="the manifest contradicts itself",
         )
-    return original
+
+
+def _taken_back(data: bytes, manifest: Manifest) -> Iterator[bytes | memoryview]:
+    """The original file, one piece after the other."""
+    size = len(data) - len(manifest.appended) * data.endswith(manifest.appended)
+    patches = (Patch(p.offset, p.new, p.old) for p in manifest.patches)
+    return emit.pieces(memoryview(data)[:size], patches)
 
 
 def original_file(original: bytes, manifest: Manifest, label: str = "input") -> bytes:
